@@ -1,0 +1,6 @@
+"""Multi-view clustering that says how sure it is: the latent simplex position model."""
+
+from latentsimplex._version import __version__
+from latentsimplex.estimator import LatentSimplexPosition
+
+__all__ = ["LatentSimplexPosition", "__version__"]

@@ -1,0 +1,80 @@
+"""Co-assignment probabilities as a low-rank object: P = X X^T is never n x n unless asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from latentsimplex._types import Array
+
+MAX_DENSE_BYTES = 2 * 10**9
+
+
+class CoAssignment:
+    """Probabilities that pairs of samples share a cluster, from a factor X (n, k) with P = X X^T.
+
+    Entries off the diagonal are the probabilities. The diagonal is the low-rank matrix's own,
+    sum_k x_ik^2, which is less than 1 for a sample between clusters.
+
+    Examples
+    --------
+    >>> co = CoAssignment(np.array([[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]]))
+    >>> float(co[0, 1]), co.row(1).tolist(), co.shape
+    (0.75, [0.75, 0.625, 0.25], (3, 3))
+    """
+
+    def __init__(self, factor: Array) -> None:
+        self.factor = factor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of P."""
+        return len(self.factor), len(self.factor)
+
+    @property
+    def rank(self) -> int:
+        """The number of columns of the factor, an upper bound on the rank of P."""
+        return self.factor.shape[1]
+
+    def __repr__(self) -> str:
+        return f"CoAssignment({self.shape[0]} samples, rank at most {self.rank})"
+
+    def __len__(self) -> int:
+        return len(self.factor)
+
+    def __getitem__(self, index: tuple[Any, Any]) -> Any:
+        """Return entries as NumPy indexing of P would, for integers, slices, and arrays of them."""
+        if not isinstance(index, tuple) or len(index) != 2:
+            raise IndexError("Index co-assignments by a pair, as in co[i, j]; co.row(i) gives a whole row.")
+        rows, columns = self.factor[index[0]], self.factor[index[1]]
+        if isinstance(index[0], slice) or isinstance(index[1], slice):
+            return rows @ columns.T
+        return (rows * columns).sum(axis=-1)
+
+    def row(self, i: int) -> Array:
+        """Return P[i, :] (n,)."""
+        return self.factor @ self.factor[i]
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Return the sub-matrix of the given rows and columns."""
+        return np.atleast_2d(self.factor[rows]) @ np.atleast_2d(self.factor[columns]).T
+
+    def __matmul__(self, x: Array) -> Array:
+        """Return P x in O(n k)."""
+        return self.factor @ (self.factor.T @ np.asarray(x))
+
+    def packed(self) -> Array:
+        """Return the pairs i < j in SciPy's condensed order."""
+        n = len(self)
+        return np.concatenate([self.factor[i + 1 :] @ self.factor[i] for i in range(n - 1)])
+
+    def toarray(self, max_bytes: int = MAX_DENSE_BYTES) -> Array:
+        """Return P as a dense matrix, or raise MemoryError if it would take more than ``max_bytes``."""
+        need = 8 * len(self) ** 2
+        if need > max_bytes:
+            raise MemoryError(
+                f"The dense co-assignment matrix of {len(self):,} samples takes {need / 1e9:.3g} GB and the limit is "
+                f"{max_bytes / 1e9:.3g} GB: use row(i), block(rows, columns) or @, or raise max_bytes."
+            )
+        return self.factor @ self.factor.T

@@ -1,0 +1,161 @@
+"""Real data that travel with the package; data/LICENCES.md gives the origin and licence of each file."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from importlib.resources import files
+
+import numpy as np
+
+_DATA = files("latentsimplex.datasets") / "data"
+
+# In the paper's order, which numbers the views 1 to 6.
+_DIGIT_VIEWS = {
+    "fou": "76 Fourier coefficients of the character shapes",
+    "fac": "216 profile correlations",
+    "kar": "64 Karhunen-Loève coefficients",
+    "pix": "240 pixel averages in windows of 2 x 3",
+    "zer": "47 Zernike moments",
+    "mor": "6 morphological features",
+}
+
+_DIGITS_DESCRIPTION = (
+    "UCI Multiple Features: 2,000 handwritten digits from Dutch utility maps, 200 of each of 0 to 9, in six "
+    "views. M. van Breukelen, R. P. W. Duin, D. M. J. Tax and J. E. den Hartog, Kybernetika 34(4), 1998, "
+    "381-386. https://doi.org/10.24432/C5HC70, CC BY 4.0."
+)
+
+_LEUKAEMIA_DESCRIPTION = (
+    "Expression in 128 patients with acute lymphoblastic leukaemia of the 1,000 probe sets with the largest "
+    "standard deviation relative to their median, and 21 clinical covariates. S. Chiaretti and others, Blood "
+    "103(7), 2004, 2771-2778; from the Bioconductor package ALL, Artistic-2.0."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """Handwritten digits in six views.
+
+    Attributes
+    ----------
+    views : dict of str to ndarray, shape (2000, n_features)
+        The features by name, in the paper's order: fou, fac, kar, pix, zer, mor.
+    labels : ndarray of int, shape (2000,)
+        The digit that each sample shows.
+    view_descriptions : dict of str to str
+        What each view measures.
+    description : str
+        What the data are, whom to cite, and their licence.
+    """
+
+    views: dict[str, np.ndarray]
+    labels: np.ndarray
+    view_descriptions: dict[str, str]
+    description: str
+
+
+@dataclass(frozen=True, eq=False)
+class Leukaemia:
+    """Gene expression and clinical covariates of leukaemia patients.
+
+    Attributes
+    ----------
+    expression : ndarray, shape (128, 1000)
+        One row a patient, one column a gene.
+    genes : ndarray of str, shape (1000,)
+        The columns' names: probe sets of the microarray, so one gene can have several.
+    samples : ndarray of str, shape (128,)
+        The patients' identifiers.
+    covariates : dict of str to ndarray, shape (128,)
+        Numeric ones are float with nan where missing, the others str with "" where missing.
+    description : str
+        What the data are, whom to cite, and their licence.
+    """
+
+    expression: np.ndarray
+    genes: np.ndarray
+    samples: np.ndarray
+    covariates: dict[str, np.ndarray]
+    description: str
+
+
+def load_digits(*, shuffle: bool = True, random_state: int | np.random.Generator | None = 0) -> Digits:
+    """Load the UCI Multiple Features digits: 2,000 samples, ten digits, six views.
+
+    The file is sorted by digit, which any order-sensitive step could exploit unnoticed. Samples are therefore
+    shuffled, by default with a fixed seed so that every call gives the same order.
+
+    Parameters
+    ----------
+    shuffle : bool
+        Whether to shuffle. False keeps the order of the file, sorted by digit.
+    random_state : int, Generator or None
+        Seed of the shuffle, or the generator to draw from.
+
+    Returns
+    -------
+    Digits
+
+    Examples
+    --------
+    >>> digits = load_digits()
+    >>> {name: view.shape[1] for name, view in digits.views.items()}
+    {'fou': 76, 'fac': 216, 'kar': 64, 'pix': 240, 'zer': 47, 'mor': 6}
+    """
+    arrays = _read_arrays("mfeat.npz")
+    order = np.arange(len(arrays["y"]))
+    if shuffle:
+        order = np.random.default_rng(random_state).permutation(order)
+    return Digits(
+        # The file keeps whole numbers as small integers; on those a user's arithmetic could overflow.
+        views={name: arrays[name][order].astype(np.float64, order="C") for name in _DIGIT_VIEWS},
+        labels=arrays["y"][order].astype(np.intp),
+        view_descriptions=dict(_DIGIT_VIEWS),
+        description=_DIGITS_DESCRIPTION,
+    )
+
+
+def load_leukaemia() -> Leukaemia:
+    """Load expression of 1,000 genes in 128 leukaemia patients, with their clinical covariates.
+
+    It stands in for the paper's brain data, whose terms keep them out of the package. Genes were screened in
+    the same way, by standard deviation over median, and each is likewise meant to be a view.
+
+    Returns
+    -------
+    Leukaemia
+
+    Examples
+    --------
+    >>> leukaemia = load_leukaemia()
+    >>> leukaemia.expression.shape, len(leukaemia.covariates)
+    ((128, 1000), 21)
+    >>> leukaemia.covariates["sex"][:3], leukaemia.covariates["age"][:3]
+    (array(['M', 'M', 'F'], dtype='<U1'), array([53., 19., 52.]))
+    """
+    arrays = _read_arrays("leukaemia.npz")
+    names, *rows = csv.reader((_DATA / "leukaemia_covariates.csv").read_text(encoding="utf-8").splitlines())
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    del columns["sample"]  # the file's row names, which the arrays hold too and in the same order
+    return Leukaemia(
+        expression=np.ascontiguousarray(arrays["X"]),
+        genes=arrays["probes"],
+        samples=arrays["samples"],
+        covariates={name: _typed(column) for name, column in columns.items()},
+        description=_LEUKAEMIA_DESCRIPTION,
+    )
+
+
+def _read_arrays(name: str) -> dict[str, np.ndarray]:
+    """All arrays of a bundled file, by name."""
+    with (_DATA / name).open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+def _typed(column: tuple[str, ...]) -> np.ndarray:
+    """A column of text as float with nan for empty entries, or as it is where any entry is not a number."""
+    try:
+        return np.array([float(entry or "nan") for entry in column])
+    except ValueError:
+        return np.array(column)

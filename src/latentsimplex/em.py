@@ -1,0 +1,244 @@
+"""Expectation-maximisation for the latent simplex position model (section 3 of the paper).
+
+============ ===================== ========== ====================================================
+symbol       name                  shape      meaning
+============ ===================== ========== ====================================================
+W^(l)        ``W[l]``              n x g      memberships of pattern l, rows on the simplex
+P^(l)        W W^T                 n x n      co-assignment probabilities; only ever held packed
+lambda       ``lam``               d          pattern weights
+eta          ``eta``               V x d      Pr(view v follows pattern l)
+f(s)         ``F``                 V x m      packed pair values of the similarities, in blocks
+K            ``K``                 V x d      sum over pairs of D(p^(l), s^(v))
+stat, gamma  ``stat``, ``gamma``   d x m, d   eta^T F and eta^T 1, all the M step needs of the views
+beta         1 / temperature                  1 in the paper
+============ ===================== ========== ====================================================
+
+EM descends
+
+    loss = -(1/beta) sum_v log sum_l lambda_l exp(-beta K_vl) + sum_l n R(W^(l)) + sum_l T(lambda_l) / beta
+
+with the charges of :mod:`latentsimplex.objective` for patterns whose weight is 0. The text's
+expected RegLoss (equation 9) is reported beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from latentsimplex._types import Array
+from latentsimplex.adam import adam
+from latentsimplex.compute.cpu import add_statistics, coassignment_terms, pair_objective, pair_products
+from latentsimplex.compute.pairs import n_pairs
+from latentsimplex.compute.threads import Workers
+from latentsimplex.divergence import Divergence
+from latentsimplex.objective import Penalty, membership_penalty, weight_penalty
+
+
+class Pairs(Protocol):
+    """Pair values of the views, wherever they live (see :mod:`latentsimplex.engines`)."""
+
+    n_samples: int
+    constants: Array
+    workers: Workers
+
+    def __len__(self) -> int: ...
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield ``rows, F[rows]`` over blocks of views, in order."""
+
+    def values(self, v: int) -> Array:
+        """Return F[v]."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is minimised: the divergence, the penalty on memberships, the temperature."""
+
+    divergence: Divergence
+    penalty: Penalty
+    temperature: float = 1.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How it is minimised.
+
+    ``first_steps`` Adam steps make the first memberships, ``steps`` follow in each EM iteration, all
+    of size ``rate``. The fit has converged when the loss falls by less than ``tol`` of itself over
+    ``window`` iterations (the paper: one percent over 100).
+    """
+
+    max_iter: int = 500
+    tol: float = 0.01
+    window: int = 100
+    first_steps: int = 100
+    steps: int = 5
+    rate: float = 0.1
+
+
+class State(NamedTuple):
+    """The parameters: memberships W (d, n, g) and weights lam (d,)."""
+
+    W: Array
+    lam: Array
+
+
+class Expectation(NamedTuple):
+    """What one E step tells about a state; ``stat`` has a row for each live pattern only."""
+
+    eta: Array
+    gamma: Array
+    stat: Array
+    loss: float
+    expected_loss: float
+
+
+class Fit(NamedTuple):
+    """The end of a run of EM."""
+
+    state: State
+    expectation: Expectation
+    loss_curve: list[float]
+    expected_loss_curve: list[float]
+    converged: bool
+
+
+def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
+    """Return eta (equation 8), the M step's statistics and the loss, in one pass over the views.
+
+    K = H - F A^T + const; eta = softmax(log lambda - beta K); stat = eta^T F, block by block.
+    Patterns of weight 0 take no part.
+    """
+    live = state.lam > 0
+    beta = 1 / model.temperature
+    A, H = coassignment_terms(state.W[live], model.divergence, pairs.workers)
+    log_lam = np.log(state.lam[live])
+    d, V = len(state.lam), len(pairs)
+    eta, stat = np.zeros((V, d)), np.zeros_like(A)
+
+    evidence = divergence = 0.0
+    for rows, F in pairs.blocks():
+        K = H - pair_products(F, A, pairs.workers) + pairs.constants[rows, None]
+        logits = log_lam - beta * K
+        eta_b = softmax(logits, axis=1)
+        add_statistics(stat, eta_b, F, pairs.workers)
+        eta[rows, live] = eta_b
+        evidence += logsumexp(logits, axis=1).sum()
+        divergence += (eta_b * K).sum()
+    R = membership_penalty(state.W, live, model.penalty)
+    T = weight_penalty(state.lam)
+    return Expectation(
+        eta=eta,
+        gamma=eta.sum(axis=0),
+        stat=stat,
+        loss=(T - evidence) / beta + R,
+        expected_loss=divergence + R + T,
+    )
+
+
+def update_weights(gamma: Array) -> Array:
+    """Return lambda_l proportional to max(0, alpha - 1 + gamma_l), alpha = 1/d (after equation 9).
+
+    With as many views as patterns at least one term is positive; should none be, the pattern with
+    the most views takes all.
+
+    >>> update_weights(np.array([2.5, 0.5, 0.0])).round(3).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    excess = 1 / len(gamma) - 1 + gamma
+    if not (excess > 0).any():
+        return np.eye(len(gamma))[np.argmax(excess)]
+    lam = np.maximum(excess, 0)
+    return lam / lam.sum()
+
+
+def m_step(
+    W: Array, gamma: Array, stat: Array, model: Model, workers: Workers, n_steps: int, rate: float
+) -> Array:
+    """Return memberships that lower sum_{i<j} [gamma h(p) - stat a(p)] + n R(W), pattern by pattern.
+
+    Adam on theta with W = softmax(theta): dtheta = W * (dW - rowsum(dW * W)). The cost is O(d n^2 g) a
+    step whatever the number of views (section 3.1).
+    """
+
+    def value_gradient(theta: Array) -> tuple[Array, Array]:
+        W = softmax(theta, axis=-1)
+        value, dW = pair_objective(W, gamma, stat, model.divergence, workers)
+        R, dR = model.penalty.value_gradient(W)
+        dW += dR
+        return value + R, W * (dW - (dW * W).sum(axis=-1, keepdims=True))
+
+    theta, _ = adam(logits(W), value_gradient, n_steps, rate)
+    return softmax(theta, axis=-1)
+
+
+def maximisation(
+    state: State, expectation: Expectation, model: Model, schedule: Schedule, workers: Workers
+) -> State:
+    """Return the next state: lambda at its mode, then the M step of the patterns that keep a weight."""
+    lam = update_weights(expectation.gamma)
+    live = lam > 0
+    stat = expectation.stat[live[state.lam > 0]]
+    W = state.W.copy()
+    W[live] = m_step(W[live], expectation.gamma[live], stat, model, workers, schedule.steps, schedule.rate)
+    return State(W, lam)
+
+
+def logits(W: Array) -> Array:
+    """Return theta with softmax(theta) = W, entries below the smallest normal number raised to it."""
+    return np.log(np.maximum(W, np.finfo(W.dtype).tiny))
+
+
+def first_state(pairs: Pairs, labels: np.ndarray, W: Array, model: Model, schedule: Schedule) -> State:
+    """Return the state after the first M step: eta one-hot at ``labels``, lambda = 1/d (section 3.1)."""
+    d = len(W)
+    eta = np.eye(d)[labels]
+    stat = np.zeros((d, n_pairs(pairs.n_samples)))
+    for rows, F in pairs.blocks():
+        add_statistics(stat, eta[rows], F, pairs.workers)
+    W = m_step(W, eta.sum(axis=0), stat, model, pairs.workers, schedule.first_steps, schedule.rate)
+    return State(W, np.full(d, 1 / d))
+
+
+def run(
+    pairs: Pairs,
+    state: State,
+    model: Model,
+    schedule: Schedule,
+    callback: Callable[[int, Expectation], None] | None = None,
+) -> Fit:
+    """Alternate E and M steps until the paper's stopping rule or ``max_iter``.
+
+    The loss never rises: lambda is set to its optimum, and the M step returns nothing worse than it
+    was given. The last E step belongs to the returned state.
+    """
+    curve: list[float] = []
+    expected_curve: list[float] = []
+    for iteration in range(schedule.max_iter + 1):
+        expectation = e_step(pairs, state, model)
+        curve.append(expectation.loss)
+        expected_curve.append(expectation.expected_loss)
+        if callback is not None:
+            callback(iteration, expectation)
+        converged = has_converged(curve, schedule)
+        if converged or iteration == schedule.max_iter:
+            break
+        state = maximisation(state, expectation, model, schedule, pairs.workers)
+    return Fit(state, expectation, curve, expected_curve, converged)
+
+
+def has_converged(curve: list[float], schedule: Schedule) -> bool:
+    """Return whether the loss fell by less than ``tol`` of itself over the last ``window`` iterations.
+
+    >>> has_converged([100.0] + [50.0] * 100, Schedule()), has_converged([50.0] * 101, Schedule())
+    (False, True)
+    """
+    if len(curve) <= schedule.window:
+        return False
+    before, now = curve[-1 - schedule.window], curve[-1]
+    return before - now < schedule.tol * abs(before)

@@ -1,0 +1,80 @@
+"""From the end of EM to what the user reads (section 3, equation 10 and after).
+
+The model speaks of d patterns with g columns each; the user gets the live ones, heaviest first, with
+the columns that some sample uses, and every view, constant ones included, in one of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from latentsimplex._types import Array, Indices
+from latentsimplex.labels import trim
+
+
+class Estimates(NamedTuple):
+    """Live patterns only, heaviest first.
+
+    ``view_patterns`` (V,), ``responsibilities`` (V, patterns), ``weights`` (patterns,) and
+    ``memberships``, a list of (n, clusters) arrays.
+    """
+
+    view_patterns: np.ndarray
+    responsibilities: Array
+    weights: Array
+    memberships: list[Array]
+
+
+def estimate(eta: Array, lam: Array, W: Array) -> Estimates:
+    """Return x_hat = argmax eta and what it leaves alive; ties of weight go to the first view's pattern.
+
+    >>> eta = np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0]])
+    >>> found = estimate(eta, np.array([0.7, 0.2, 0.1]), np.ones((3, 4, 1)))
+    >>> found.view_patterns.tolist(), found.weights.tolist()
+    ([0, 0], [1.0])
+    """
+    x_hat = np.argmax(eta, axis=1)
+    live, first_view = np.unique(x_hat, return_index=True)
+    order = live[np.lexsort((first_view, -lam[live]))]
+    position = np.zeros(len(lam), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    kept = eta[:, order]
+    return Estimates(
+        view_patterns=position[x_hat],
+        responsibilities=kept / kept.sum(axis=1, keepdims=True),
+        weights=lam[order] / lam[order].sum(),
+        memberships=[trim(W[l]) for l in order],
+    )
+
+
+def with_constant_views(
+    found: Estimates | None, informative: Indices, n_views: int, n_samples: int
+) -> Estimates:
+    """Return the estimates of all views, given those of the informative ones.
+
+    Constant views have no clusters. They follow the pattern that has one cluster, which is added if
+    EM found none, so that weights remain the shares of all views.
+    """
+    constant = np.setdiff1d(np.arange(n_views), informative)
+    if found is None:
+        ones = np.ones((n_samples, 1))
+        return Estimates(np.zeros(n_views, dtype=np.intp), np.ones((n_views, 1)), np.ones(1), [ones])
+    if not len(constant):
+        return found
+    memberships = list(found.memberships)
+    single = [l for l, W in enumerate(memberships) if W.shape[1] == 1]
+    if not single:
+        single = [len(memberships)]
+        memberships.append(np.ones((n_samples, 1)))
+    d = len(memberships)
+    eta = np.zeros((n_views, d))
+    eta[informative, : found.responsibilities.shape[1]] = found.responsibilities
+    eta[constant, single[0]] = 1
+    lam = np.zeros(d)
+    lam[: len(found.weights)] = found.weights * len(informative) / n_views
+    lam[single[0]] += len(constant) / n_views
+    order = np.argsort(-lam, kind="stable")
+    x_hat = np.argmax(eta[:, order], axis=1)
+    return Estimates(x_hat, eta[:, order], lam[order], [memberships[l] for l in order])

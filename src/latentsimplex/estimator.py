@@ -1,0 +1,319 @@
+"""The one estimator: validate, fit, set attributes. The mathematics is in :mod:`latentsimplex.em`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from latentsimplex import options
+from latentsimplex._types import Array
+from latentsimplex.coassignment import CoAssignment
+from latentsimplex.compute.threads import Workers
+from latentsimplex.consensus import Consensus, form_consensus
+from latentsimplex.em import Schedule
+from latentsimplex.engines.local import LocalPairs
+from latentsimplex.engines.memory import keep_pairs, memory_budget
+from latentsimplex.estimates import estimate, with_constant_views
+from latentsimplex.labels import joint_labels
+from latentsimplex.progress import reporting
+from latentsimplex.search import Search, best_of
+from latentsimplex.similarity import Precomputed, as_kernel
+from latentsimplex.views import Views, as_views
+
+PAPER = {
+    "similarity": "local-scaling",
+    "divergence": "reverse",
+    "response": "identity",
+    "penalty": "group",
+    "temperature": 1.0,
+}
+
+
+class LatentSimplexPosition(ClusterMixin, BaseEstimator):
+    """Multi-view clustering with uncertainty: the latent simplex position model.
+
+    Each view of the same samples becomes a similarity matrix, read as a rough estimate of who shares a
+    cluster with whom. The model finds a few patterns P = W W^T, memberships W on the simplex, and
+    which pattern each view follows; the views with clusters combine into a consensus.
+
+    Parameters
+    ----------
+    n_clusters, n_patterns : int
+        Upper bounds on the clusters of a pattern and on the patterns; cut to the number of samples
+        and of views.
+    views : "whole", "columns" or one label per column
+        How a single 2-D table is cut into views.
+    similarity : "auto", "local-scaling", "precomputed", a kernel object or a function
+        How a view becomes similarities; see :mod:`latentsimplex.similarity`.
+    divergence : "auto", "reverse" or "forward"
+        KL(P || S), the paper's, or KL(S || P).
+    response : "auto" or "identity"
+        How similarities answer to co-assignments; the paper takes them as equal.
+    penalty : "auto", "group", "dirichlet" or None
+        The paper's group penalty that empties columns, a Dirichlet(0.1) prior on rows, or nothing.
+    temperature : "auto" or float
+        Divergences are divided by it in the E step; 1 is the paper.
+    n_init : int
+        Random starts, of which the lowest loss is kept.
+    max_iter : int
+        Most EM iterations of a start.
+    tol : float
+        A start has converged when its loss falls by less than this share over 100 iterations.
+    device : "cpu"
+        Where to compute.
+    memory_limit : int, str or None
+        Bytes, or a string like "2GB"; None is half of what is free. Pair values that do not fit are
+        computed again in each pass, with the same result.
+    n_jobs : int or None
+        Threads; None is all cores. The result does not depend on it.
+    random_state : int, RandomState, Generator or None
+    verbose : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Consensus labels.
+    pattern_labels_ : (patterns, n) array
+        Joint labels of each live pattern, heaviest pattern first.
+    view_labels_ : (V, n) array
+        Each view's labels, those of its pattern.
+    view_patterns_ : (V,) array
+    view_responsibilities_ : (V, patterns) array
+        Pr(view follows pattern).
+    pattern_weights_ : (patterns,) array
+    memberships_ : list of (n, clusters) arrays
+        Pr(sample in cluster), one array per live pattern; column k is label k.
+    n_patterns_ : int
+    n_clusters_ : (patterns,) array
+    consensus_ : Consensus
+    loss_, loss_curve_ : float, array
+        What EM descends: -(1/beta) sum_v log sum_l lambda_l exp(-beta K_vl) + penalties.
+    expected_loss_, expected_loss_curve_ : float, array
+        The expected RegLoss of the paper's text.
+    n_iter_, converged_ : int, bool
+    start_losses_ : (n_init,) array
+    initial_view_patterns_ : (V,) array
+        The k-means start of the run that was kept; -1 for a constant view.
+    view_names_in_, sample_names_in_ : arrays of str
+        ``sample_names_in_`` is None where the data had no row names.
+
+    Examples
+    --------
+    >>> from latentsimplex.datasets import running_example
+    >>> data = running_example(n_samples=60, separation=8, random_state=0)
+    >>> model = LatentSimplexPosition(n_clusters=3, n_patterns=3, n_init=1, random_state=0).fit(data.views)
+    >>> model.view_labels_.shape, model.memberships_[0].shape[0]
+    ((3, 60), 60)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 10,
+        n_patterns: int = 10,
+        *,
+        views: Any = "whole",
+        similarity: Any = "auto",
+        divergence: str = "auto",
+        response: str = "auto",
+        penalty: str | None = "auto",
+        temperature: float | str = "auto",
+        n_init: int = 3,
+        max_iter: int = 500,
+        tol: float = 0.01,
+        device: str = "cpu",
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_patterns = n_patterns
+        self.views = views
+        self.similarity = similarity
+        self.divergence = divergence
+        self.response = response
+        self.penalty = penalty
+        self.temperature = temperature
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.device = device
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @classmethod
+    def paper(cls, n_clusters: int = 10, n_patterns: int = 10, **settings: Any) -> LatentSimplexPosition:
+        """Return an unfitted estimator with the settings of the paper's text; what is given overrides them.
+
+        >>> LatentSimplexPosition.paper(penalty="dirichlet").divergence
+        'reverse'
+        """
+        return cls(n_clusters, n_patterns, **{**PAPER, **settings})
+
+    def fit(self, X: Any, y: Any = None) -> LatentSimplexPosition:
+        """Fit the model to views of the same samples.
+
+        Parameters
+        ----------
+        X : views
+            A list or dict of (n, p) arrays or frames, a (V, n, p) array, one 2-D array or frame (see
+            ``views``), or similarities where ``similarity="precomputed"``.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        kernel = as_kernel(self.similarity)
+        model = options.resolve_model(self.divergence, self.response, self.penalty, self.temperature)
+        schedule = Schedule(
+            max_iter=options.check_count("max_iter", self.max_iter),
+            tol=options.check_number("tol", self.tol, 0),
+        )
+        n_init = options.check_count("n_init", self.n_init)
+        options.check_choice("device", self.device, ["cpu"])
+        rng = options.generator(self.random_state)
+        data = as_views(X, self.views, precomputed=isinstance(kernel, Precomputed))
+        g = min(options.check_count("n_clusters", self.n_clusters), data.n_samples)
+        d = min(options.check_count("n_patterns", self.n_patterns), len(data))
+        keep = keep_pairs(len(data), data.n_samples, d, memory_budget(self.memory_limit))
+
+        with Workers(options.check_jobs(self.n_jobs)) as workers:
+            pairs = LocalPairs(data, kernel, model.divergence, workers, keep)
+            search = None
+            if len(pairs):
+                with reporting(bool(self.verbose), n_init, schedule.max_iter) as callback:
+                    search = best_of(pairs, g, min(d, len(pairs)), model, schedule, n_init, rng, callback)
+        self._set_names(data)
+        self._set_estimates(search, pairs.informative)
+        self._set_course(search, pairs.informative)
+        return self
+
+    def _set_names(self, data: Views) -> None:
+        self.view_names_in_ = np.array(data.names, dtype=object)
+        self.sample_names_in_ = (
+            None if data.sample_names is None else np.array(data.sample_names, dtype=object)
+        )
+        self.n_samples_ = data.n_samples
+        self.n_features_in_ = data.n_features
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _set_estimates(self, search: Search | None, informative: np.ndarray) -> None:
+        found = None
+        if search is not None:
+            found = estimate(search.fit.expectation.eta, search.fit.state.lam, search.fit.state.W)
+        n_views = len(self.view_names_in_)
+        self._warn_constant(np.setdiff1d(np.arange(n_views), informative))
+        found = with_constant_views(found, informative, n_views, self.n_samples_)
+        self.view_patterns_ = found.view_patterns
+        self.view_responsibilities_ = found.responsibilities
+        self.pattern_weights_ = found.weights
+        self.memberships_ = found.memberships
+        self.n_patterns_ = len(found.memberships)
+        self.n_clusters_ = np.array([W.shape[1] for W in found.memberships])
+        self.pattern_labels_ = np.array([joint_labels(W) for W in found.memberships])
+        self.consensus_ = self.consensus()
+        self.labels_ = self.consensus_.labels
+
+    def _set_course(self, search: Search | None, informative: np.ndarray) -> None:
+        self.initial_view_patterns_ = np.full(len(self.view_names_in_), -1)
+        if search is None:
+            curve, expected, self.converged_, self.start_losses_ = [0.0], [0.0], True, np.zeros(1)
+        else:
+            self.initial_view_patterns_[informative] = search.start_labels
+            fit = search.fit
+            curve, expected, self.converged_ = fit.loss_curve, fit.expected_loss_curve, fit.converged
+            self.start_losses_ = search.start_losses
+        self.loss_curve_, self.expected_loss_curve_ = np.array(curve), np.array(expected)
+        self.loss_, self.expected_loss_ = curve[-1], expected[-1]
+        self.n_iter_ = len(curve) - 1
+
+    def _warn_constant(self, constant: np.ndarray) -> None:
+        if len(constant):
+            names = [str(self.view_names_in_[v]) for v in constant]
+            listed = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+            warnings.warn(
+                f"{len(names)} of {len(self.view_names_in_)} views are constant, have no clusters and are excluded: "
+                f"{listed}.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def view_labels_(self) -> np.ndarray:
+        """Each view's joint labels (V, n)."""
+        check_is_fitted(self)
+        return self.pattern_labels_[self.view_patterns_]
+
+    def coassignment(self, view: int | str | None = None, pattern: int | None = None) -> CoAssignment:
+        """Return co-assignment probabilities of a view, of a pattern, or (without arguments) of the consensus.
+
+        Parameters
+        ----------
+        view : int or str
+            A view's index or name.
+        pattern : int
+            A live pattern's index, heaviest first.
+        """
+        check_is_fitted(self)
+        if view is not None and pattern is not None:
+            raise ValueError("Both view and pattern were given: a co-assignment belongs to one of them.")
+        if view is None and pattern is None:
+            return self.consensus_.coassignment
+        if view is not None:
+            pattern = int(self.view_patterns_[self._view_index(view)])
+        elif not isinstance(pattern, (int, np.integer)) or not 0 <= pattern < self.n_patterns_:
+            raise ValueError(
+                f"pattern={pattern!r} is unknown: the live patterns are 0 to {self.n_patterns_ - 1}."
+            )
+        return CoAssignment(self.memberships_[pattern])
+
+    def _view_index(self, view: int | str) -> int:
+        if isinstance(view, str):
+            found = np.flatnonzero(self.view_names_in_ == view)
+            if len(found):
+                return int(found[0])
+        elif isinstance(view, (int, np.integer)) and 0 <= view < len(self.view_names_in_):
+            return int(view)
+        raise ValueError(
+            f"view={view!r} is unknown: give an index from 0 to {len(self.view_names_in_) - 1} or one of "
+            f"view_names_in_, such as {str(self.view_names_in_[0])!r}."
+        )
+
+    def consensus(self, weights: Array | None = None) -> Consensus:
+        """Return the consensus with the given weight of each view; None weighs views with clusters equally."""
+        check_is_fitted(self, "memberships_")
+        return form_consensus(self.view_patterns_, self.memberships_, self.view_names_in_, weights)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, without pickle; :func:`latentsimplex.load` reads it."""
+        from latentsimplex.io import save
+
+        save(self, path)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a self-contained HTML page about the fit."""
+        from latentsimplex.report import write_report
+
+        write_report(self, path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "memberships_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.similarity, str) and self.similarity == "precomputed"
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,74 @@
+"""Labels from memberships: point-wise, and jointly by spectral clustering of P = W W^T (section 3).
+
+P's normalised affinity is N N^T with N = D^-1/2 W, so its eigenvectors are the left singular vectors
+of an n x g matrix: spectral clustering in O(n g^2), exact for P's own diagonal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
+
+from latentsimplex._types import Array
+
+KMEANS_STARTS = 10
+KMEANS_SEED = 0
+"""Fixed, so that labels are a function of the co-assignments alone."""
+
+
+def pointwise_labels(W: Array) -> np.ndarray:
+    """Return argmax_k w_ik for each sample.
+
+    >>> pointwise_labels(np.array([[0.6, 0.4], [0.2, 0.8]])).tolist()
+    [0, 1]
+    """
+    return np.argmax(W, axis=1)
+
+
+def trim(W: Array) -> Array:
+    """Return the columns of W that are some sample's largest, rows renormalised, heaviest column first.
+
+    >>> trim(np.array([[0.1, 0.5, 0.4], [0.1, 0.5, 0.4]])).tolist()
+    [[1.0], [1.0]]
+    """
+    kept = W[:, np.unique(pointwise_labels(W))]
+    kept = kept / kept.sum(axis=1, keepdims=True)
+    return kept[:, np.argsort(-kept.sum(axis=0), kind="stable")]
+
+
+def spectral_labels(factor: Array, n_clusters: int) -> np.ndarray:
+    """Return spectral-clustering labels of P = X X^T for a non-negative factor X (n, k).
+
+    The embedding is that of the random walk on P: the leading left singular vectors of D^-1/2 X, each
+    row divided by sqrt(D_i), D the row sums of P.
+
+    >>> X = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.3, 0.7]])
+    >>> labels = spectral_labels(X, 2)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+    if n_clusters == 1:
+        return np.zeros(len(factor), dtype=np.intp)
+    root_degree = np.sqrt(factor @ factor.sum(axis=0))[:, None]
+    U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
+    embedding = U[:, :n_clusters] / root_degree
+    kmeans = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=KMEANS_SEED)
+    return kmeans.fit_predict(embedding).astype(np.intp)
+
+
+def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:
+    """Return the same partition with clusters renumbered to agree best with the columns of W.
+
+    >>> match_labels(np.array([1, 1, 0]), np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])).tolist()
+    [0, 0, 1]
+    """
+    mass = np.zeros((int(labels.max()) + 1, W.shape[1]))
+    np.add.at(mass, labels, W)
+    _, columns = linear_sum_assignment(-mass)
+    return np.unique(columns[labels], return_inverse=True)[1]
+
+
+def joint_labels(W: Array) -> np.ndarray:
+    """Return the joint point estimate of a pattern: spectral labels, numbered as the columns of trimmed W."""
+    return match_labels(spectral_labels(W, W.shape[1]), W)

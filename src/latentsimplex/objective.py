@@ -1,0 +1,112 @@
+"""The regularisations of the paper's objective (equation 6): values, gradients, what nothing costs.
+
+============== ========================== ==========================================================
+symbol         name                       equation (2.2)
+============== ========================== ==========================================================
+n R(W)         :class:`GroupPenalty`      n sum_k sqrt( sum_i ( log(w_ik / eps) )_+^2 )
+Dir(0.1) rows  :class:`DirichletRows`     sum_ik (1 - 0.1) log w_ik, the alternative of Figure 5(b)
+T(lambda)      :func:`weight_penalty`     sum_l (1 - alpha) log lambda_l, alpha = 1/d
+============== ========================== ==========================================================
+
+The sum over patterns in the objective runs over unused ones too. What is left in their memberships
+is an accident, so an unused pattern is charged the least that any memberships could cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from latentsimplex._types import Array
+
+LAMBDA_FLOOR = 1e-12
+"""T is minus infinity at lambda = 0, so losses are compared with lambda floored here."""
+W_FLOOR = 1e-12
+"""The Dirichlet-row penalty is minus infinity at w = 0, so it stops falling here."""
+
+
+class Penalty(Protocol):
+    """A penalty on the memberships of each pattern."""
+
+    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+        """Return values (d,) and gradients (d, n, g) for memberships (d, n, g)."""
+
+    def unused(self, n: int, g: int) -> float:
+        """Return the least value over all memberships (n, g)."""
+
+
+@dataclass(frozen=True)
+class GroupPenalty:
+    """n R(W): empties whole columns, so that redundant clusters vanish (section 2.2)."""
+
+    epsilon: float = 1e-3
+
+    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+        """Return n sum_k r_k and n (log(w/eps))_+ / (w r_k), r_k the norm of column k."""
+        n = memberships.shape[-2]
+        excess = np.log(np.maximum(memberships / self.epsilon, 1.0))
+        norms = np.sqrt(np.einsum("...ik,...ik->...k", excess, excess))
+        safe = np.where(norms > 0, norms, 1.0)[..., None, :]
+        gradient = n * excess / (np.maximum(memberships, self.epsilon) * safe)
+        return n * norms.sum(axis=-1), gradient
+
+    def unused(self, n: int, g: int) -> float:
+        """Return n^(3/2) log(1/eps - g + 1): one column full, the others at eps."""
+        return float(n**1.5 * np.log(1 / self.epsilon - g + 1))
+
+
+@dataclass(frozen=True)
+class DirichletRows:
+    """Minus the log density of Dirichlet(concentration) on each row of W, up to a constant."""
+
+    concentration: float = 0.1
+
+    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+        """Return (1 - concentration) sum log w and (1 - concentration) / w."""
+        weight = 1 - self.concentration
+        above = memberships > W_FLOOR
+        floored = np.where(above, memberships, W_FLOOR)
+        return weight * np.log(floored).sum(axis=(-2, -1)), np.where(above, weight / floored, 0.0)
+
+    def unused(self, n: int, g: int) -> float:
+        """Return the value of rows that are one 1 and zeros, floored."""
+        return float(n * (1 - self.concentration) * (g - 1) * np.log(W_FLOOR))
+
+
+@dataclass(frozen=True)
+class NoPenalty:
+    """Memberships follow the divergence alone."""
+
+    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+        """Return zeros."""
+        return np.zeros(memberships.shape[:-2]), np.zeros_like(memberships)
+
+    def unused(self, n: int, g: int) -> float:
+        """Return 0."""
+        return 0.0
+
+
+PENALTIES: dict[str | None, Penalty] = {
+    "group": GroupPenalty(),
+    "dirichlet": DirichletRows(),
+    None: NoPenalty(),
+}
+
+
+def weight_penalty(weights: Array) -> float:
+    """Return sum_l T(lambda_l) = sum_l (1 - alpha) log lambda_l with alpha = 1/d, lambda floored.
+
+    >>> round(weight_penalty(np.array([0.5, 0.5])), 4)
+    -0.6931
+    """
+    alpha = 1 / len(weights)
+    return float((1 - alpha) * np.log(np.maximum(weights, LAMBDA_FLOOR)).sum())
+
+
+def membership_penalty(memberships: Array, live: np.ndarray, penalty: Penalty) -> float:
+    """Return the penalty of the live patterns plus the charge for each unused one."""
+    _, n, g = memberships.shape
+    values, _ = penalty.value_gradient(memberships[live])
+    return float(values.sum()) + int((~live).sum()) * penalty.unused(n, g)

@@ -1,0 +1,44 @@
+"""From a view to similarities: one kernel a file, chosen by name or brought by the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from latentsimplex.similarity.kernel import FunctionKernel, Kernel, checked_exponents, clip_exponents
+from latentsimplex.similarity.local_scaling import LocalScaling
+from latentsimplex.similarity.precomputed import Precomputed
+
+__all__ = [
+    "FunctionKernel",
+    "Kernel",
+    "LocalScaling",
+    "Precomputed",
+    "as_kernel",
+    "checked_exponents",
+    "clip_exponents",
+]
+
+NAMED = {"auto": LocalScaling, "local-scaling": LocalScaling, "precomputed": Precomputed}
+
+
+def as_kernel(similarity: Any) -> Kernel:
+    """Return the kernel that ``similarity`` names, is, or calls.
+
+    >>> as_kernel("local-scaling")
+    LocalScaling(quantile=0.1, power=1.0, neighbour=None, metric='euclidean', standardise=False)
+    """
+    if isinstance(similarity, str) and similarity in NAMED:
+        return NAMED[similarity]()
+    if isinstance(similarity, Kernel) and not isinstance(similarity, type):
+        return similarity
+    if callable(similarity) and not isinstance(similarity, type):
+        return FunctionKernel(similarity)
+    if similarity == "diffusion":
+        raise ValueError(
+            'similarity="diffusion" is not built yet: use "local-scaling" or a kernel of your own.'
+        )
+    raise ValueError(
+        f"similarity={similarity!r} is not a similarity: choose one of "
+        f"{', '.join(map(repr, NAMED))}, a kernel object, or a function from a view (n, p) to "
+        "similarities (n, n)."
+    )

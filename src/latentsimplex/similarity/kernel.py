@@ -1,0 +1,70 @@
+"""What a similarity is to the rest of the package: packed exponents r with s = exp(-r).
+
+Exponents, not similarities, cross this border, because log-odds computed from r keep the digits
+that s = exp(-r) has rounded away. A kernel of your own is any object with
+
+``exponents(X) -> (m,) array``
+    for one view X (n, p), in SciPy's condensed order, all >= 0;
+
+or, simpler, any function ``X -> (n, n)`` that returns similarities in [0, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from latentsimplex._types import Array
+from latentsimplex.compute.pairs import n_pairs
+from latentsimplex.similarity.precomputed import similarity_exponents
+
+S_CLIP = 1e-4
+"""Similarities are kept in [S_CLIP, 1 - S_CLIP]: see docs/fidelity.md for how it was chosen."""
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """Anything that turns one view into packed exponents."""
+
+    def exponents(self, X: Array) -> Array:
+        """Return r (m,) with s = exp(-r), condensed order, all >= 0; all zero for a constant view."""
+
+
+@dataclass(frozen=True)
+class FunctionKernel:
+    """A kernel made of a function from a view (n, p) to similarities (n, n)."""
+
+    function: Callable[[Array], Any]
+
+    def exponents(self, X: Array) -> Array:
+        """Return -log of the function's similarities, after checking them."""
+        return similarity_exponents(np.asarray(self.function(X)), "the similarity function's result")
+
+
+def clip_exponents(r: Array) -> Array:
+    """Return r cut to what keeps s in [S_CLIP, 1 - S_CLIP].
+
+    >>> np.round(np.exp(-clip_exponents(np.array([0.0, 1.0, 1e9]))), 4).tolist()
+    [0.9999, 0.3679, 0.0001]
+    """
+    return np.clip(r, -np.log1p(-S_CLIP), -np.log(S_CLIP))
+
+
+def checked_exponents(kernel: Kernel, X: Array, name: str) -> Array:
+    """Return a kernel's exponents for one view, refusing what is not a similarity."""
+    r = np.asarray(kernel.exponents(X), dtype=np.float64)
+    m = n_pairs(len(X))
+    if r.shape != (m,):
+        raise ValueError(
+            f"The kernel gave exponents of shape {r.shape} for {name}, but {len(X)} samples have {m} pairs: "
+            "return one value per pair, in SciPy's condensed order."
+        )
+    if not np.all(r >= 0):
+        raise ValueError(
+            f"The kernel gave exponents for {name} that are negative or NaN: similarities are exp(-r), "
+            "so r must be at least 0."
+        )
+    return r

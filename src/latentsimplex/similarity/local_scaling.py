@@ -1,0 +1,93 @@
+"""The paper's similarity (section 2.1): exponential decay with a bandwidth of its own for each sample.
+
+s_ij = exp(-(dist_ij / sqrt(q_i q_j))^power), q_i a row quantile of the distances from i to the others,
+after Zelnik-Manor and Perona, whose own form is power 2 with q_i the distance to the 7th neighbour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_scalar
+
+from latentsimplex._types import Array
+from latentsimplex.compute.pairs import pack
+
+
+@dataclass(frozen=True)
+class LocalScaling:
+    """Local scaling of distances.
+
+    Parameters
+    ----------
+    quantile : float in (0, 1)
+        The row quantile that is a sample's bandwidth q_i, over its distances to the other samples.
+    power : float
+        1 is the paper; 2 is Zelnik-Manor and Perona.
+    neighbour : int or None
+        Take the distance to this neighbour as q_i in place of the quantile.
+    metric : str or callable
+        Any metric of :func:`sklearn.metrics.pairwise_distances`.
+    standardise : bool
+        Give each feature of a view mean 0 and variance 1 first; constant features are left at 0.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> np.exp(-LocalScaling(quantile=0.5).exponents(X)).round(2).tolist()
+    [0.44, 0.2, 0.3]
+    """
+
+    quantile: float = 0.1
+    power: float = 1.0
+    neighbour: int | None = None
+    metric: str = "euclidean"
+    standardise: bool = False
+
+    def __post_init__(self) -> None:
+        check_scalar(
+            self.quantile, "quantile", (int, float), min_val=0, max_val=1, include_boundaries="neither"
+        )
+        check_scalar(self.power, "power", (int, float), min_val=0, include_boundaries="neither")
+        if self.neighbour is not None:
+            check_scalar(self.neighbour, "neighbour", int, min_val=1)
+
+    def exponents(self, X: Array) -> Array:
+        """Return (dist_ij / sqrt(q_i q_j))^power; all zero when all samples coincide."""
+        distances = self._distances(X)
+        q = np.sqrt(self._bandwidths(squareform(distances, checks=False)))
+        i, j = np.triu_indices(len(q), 1)
+        r = distances / q[i] / q[j]
+        return r if self.power == 1 else r**self.power
+
+    def _distances(self, X: Array) -> Array:
+        if self.standardise:
+            spread = X.std(axis=0)
+            X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        if self.metric == "euclidean":
+            return pdist(X)
+        return pack(pairwise_distances(X, metric=self.metric))
+
+    def _bandwidths(self, distances: Array) -> Array:
+        """Return q_i from the square matrix of distances.
+
+        Where more samples coincide with i than the quantile reaches, q_i would be 0 and the
+        similarity undefined: the quantile is then taken over the positive distances of i. A sample
+        that coincides with all others gets 1, which leaves its distances at 0.
+        """
+        n = len(distances)
+        others = distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+        q = self._row_bandwidth(others)
+        for i in np.flatnonzero(q == 0):
+            positive = others[i][others[i] > 0]
+            q[i] = self._row_bandwidth(positive[None])[0] if len(positive) else 1.0
+        return q
+
+    def _row_bandwidth(self, rows: Array) -> Array:
+        if self.neighbour is None:
+            return np.quantile(rows, self.quantile, axis=1)
+        k = min(self.neighbour, rows.shape[1])
+        return np.partition(rows, k - 1, axis=1)[:, k - 1]

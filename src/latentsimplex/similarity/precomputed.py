@@ -1,0 +1,40 @@
+"""Similarities that the user brings, checked before anything is computed from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from latentsimplex._types import Array
+from latentsimplex.compute.pairs import pack
+
+
+@dataclass(frozen=True)
+class Precomputed:
+    """Each view is already an n x n similarity matrix in [0, 1]; its diagonal is not read."""
+
+    def exponents(self, X: Array) -> Array:
+        """Return -log s of every pair."""
+        return similarity_exponents(X, "a precomputed similarity")
+
+
+def similarity_exponents(S: Array, what: str) -> Array:
+    """Return packed -log s, raising ValueError where S is not a similarity matrix.
+
+    >>> similarity_exponents(np.array([[1.0, 0.5], [0.5, 1.0]]), "S").round(3).tolist()
+    [0.693]
+    """
+    if S.ndim != 2 or S.shape[0] != S.shape[1]:
+        raise ValueError(f"{what} has shape {S.shape}: a similarity matrix is square, one row per sample.")
+    if not np.all((S >= 0) & (S <= 1)):
+        low, high = np.nanmin(S), np.nanmax(S)
+        raise ValueError(
+            f"{what} has values from {low:.4g} to {high:.4g}: similarities must lie in [0, 1]; "
+            "turn distances into similarities first, for instance with exp(-distance / scale)."
+        )
+    if not np.allclose(S, S.T, rtol=1e-6, atol=1e-9):
+        raise ValueError(f"{what} is not symmetric: pass (S + S.T) / 2 if that is what you mean.")
+    with np.errstate(divide="ignore"):
+        # -log 0 is infinite, which clipping turns into the least similarity; + 0.0 turns -0.0 into 0.0
+        return -np.log(pack(S)) + 0.0

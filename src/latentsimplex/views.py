@@ -1,0 +1,263 @@
+"""Every form that data may come in, turned into one: a sequence of named (n, p) arrays.
+
+========================================= =============================================
+input                                     views
+========================================= =============================================
+list or tuple of 2-D arrays or frames     one each, named view0, view1, ...
+dict of them                              one each, named by the keys
+(V, n, p) array, (V, n, n) precomputed    one each
+2-D array or frame, ``views="whole"``     a single view
+the same, ``views="columns"``             one per column
+the same, ``views=[label, ...]``          one per distinct label, in order of appearance
+========================================= =============================================
+
+A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input stays sparse and
+is made dense one view at a time.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from latentsimplex._types import Array
+
+
+@dataclass(frozen=True)
+class Views(Sequence[Array]):
+    """Views of the same samples: ``views[v]`` is a dense float64 array (n, p_v).
+
+    >>> data = as_views({"height": [[1.0], [2.0]], "shape": [[0.0, 1.0], [1.0, 0.0]]})
+    >>> len(data), data.n_samples, data.names, data[1].shape
+    (2, 2, ['height', 'shape'], (2, 2))
+    """
+
+    names: list[str]
+    sample_names: list[str] | None
+    feature_names: list[str] | None
+    n_samples: int
+    n_features: int
+    load: Callable[[int], Array]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, v: Any) -> Any:
+        if not 0 <= v < len(self):
+            raise IndexError(f"view {v} of {len(self)}")
+        return self.load(v)
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self.load(v) for v in range(len(self)))
+
+
+def as_views(data: Any, views: Any = "whole", precomputed: bool = False) -> Views:
+    """Return the views of ``data``, or raise one clear error.
+
+    Parameters
+    ----------
+    data : any input form of the module's table
+    views : "whole", "columns" or one label per column
+        How to cut a single table into views.
+    precomputed : bool
+        Each view is an n x n similarity; one 2-D array is then one view.
+    """
+    _check_cut(views)
+    if isinstance(data, Mapping):
+        parts, labels = list(data.values()), [f"views[{key!r}]" for key in data]
+        names = [str(key) for key in data]
+    elif _is_collection(data):
+        parts = list(data)
+        labels = [f"views[{v}]" for v in range(len(parts))]
+        names = [f"view{v}" for v in range(len(parts))]
+    else:
+        return _from_table(data, views, precomputed)
+    if not (isinstance(views, str) and views == "whole"):
+        raise ValueError(
+            f"views={_short(views)} cuts one 2-D table into views, but the data already hold {len(parts)} views: "
+            'leave views="whole".'
+        )
+    return _from_parts(parts, labels, names)
+
+
+def _check_cut(views: Any) -> None:
+    if isinstance(views, str) and views not in ("whole", "columns"):
+        raise ValueError(f'views={views!r} is unknown: use "whole", "columns" or one group label per column.')
+
+
+def _is_collection(data: Any) -> bool:
+    if isinstance(data, np.ndarray):
+        return data.ndim == 3
+    # a plain list of lists of numbers is one table; a list of tables is a collection of views
+    return isinstance(data, (list, tuple)) and (
+        not data or _n_dimensions(data[0]) != 1 or hasattr(data[0], "shape")
+    )
+
+
+def _n_dimensions(item: Any) -> int:
+    if hasattr(item, "shape"):
+        return len(item.shape)
+    if isinstance(item, (list, tuple)):
+        return 1 + (_n_dimensions(item[0]) if len(item) else 0)
+    return 0
+
+
+def _from_parts(parts: list[Any], labels: list[str], names: list[str]) -> Views:
+    if not parts:
+        raise ValueError("The data hold no views (an empty collection): pass at least one table of samples.")
+    tables = [_table(part, label) for part, label in zip(parts, labels, strict=True)]
+    first = tables[0].shape[0]
+    for table, label in zip(tables, labels, strict=True):
+        if table.shape[0] != first:
+            raise ValueError(
+                f"{label} has {table.shape[0]} rows and {labels[0]} has {first}: "
+                "all views must describe the same samples."
+            )
+    _warn_if_sparse(tables)
+    return Views(
+        names=names,
+        sample_names=_shared_sample_names(parts, labels),
+        feature_names=None,
+        n_samples=first,
+        n_features=sum(table.shape[1] for table in tables),
+        load=lambda v: _dense(tables[v]),
+    )
+
+
+def _from_table(data: Any, views: Any, precomputed: bool) -> Views:
+    table = _table(data, "X")
+    _warn_if_sparse([table])
+    n, p = table.shape
+    columns = [str(c) for c in data.columns] if hasattr(data, "columns") else None
+    if isinstance(views, str) and views == "whole":
+        names, load = ["view0"], lambda v: _dense(table)
+    elif precomputed:
+        raise ValueError(
+            f'views={_short(views)} cuts a table into views, but with similarity="precomputed" a 2-D array is one '
+            "n x n similarity: pass a list of similarities or a (V, n, n) array."
+        )
+    else:
+        by_column = table.tocsc() if sparse.issparse(table) else table
+        groups = _column_groups(views, p)
+        names = columns or [f"x{j}" for j in range(p)] if isinstance(views, str) else [str(g) for g in groups]
+        indices = list(groups.values())
+
+        def load(v: int) -> Array:
+            return _dense(by_column[:, indices[v]])
+
+    return Views(names, _sample_names(data), columns, n, p, load)
+
+
+def _column_groups(views: Any, p: int) -> dict[Any, list[int]]:
+    labels = range(p) if isinstance(views, str) else list(views)
+    if len(labels) != p:
+        raise ValueError(
+            f"views= has {len(labels)} group labels and the table has {p} columns: give one label per column."
+        )
+    groups: dict[Any, list[int]] = {}
+    for j, label in enumerate(labels):
+        groups.setdefault(label, []).append(j)
+    return groups
+
+
+def _table(data: Any, label: str) -> Any:
+    """Return a checked 2-D float array, or a checked sparse matrix as it is."""
+    if sparse.issparse(data):
+        table = data.tocsr()
+        _check_numbers(_as_float(table.data, label), label)
+    else:
+        table = _as_float(data.to_numpy() if hasattr(data, "to_numpy") else data, label)
+        if table.ndim != 2:
+            raise ValueError(
+                f"{label} has {table.ndim} dimension(s): a view is a 2-D table with a row per sample. "
+                "Reshape your data, with reshape(-1, 1) if it is one feature."
+            )
+        _check_numbers(table, label)
+    n, p = table.shape
+    if p == 0:
+        raise ValueError(
+            f"{label} has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: leave out empty views."
+        )
+    if n < 2:
+        raise ValueError(
+            f"{label} has {n} sample(s) (n_samples={n}, shape={table.shape}) while a minimum of 2 is required "
+            "to have anything to cluster."
+        )
+    return table
+
+
+def _as_float(values: Any, label: str) -> Array:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(
+            f"{label} has rows of different lengths: a view is a 2-D table of numbers."
+        ) from None
+    if array.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: {label} holds complex numbers; pass real and imaginary parts."
+        )
+    if array.dtype.kind in "USmM":
+        raise ValueError(f"{label} holds {array.dtype} values: encode text and dates as numbers first.")
+    try:
+        return array.astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{label} holds values that are not numbers ({error}): encode them first.") from None
+    except TypeError as error:
+        raise TypeError(
+            f"{label} holds values that are not numbers ({error}): encode or fill them first."
+        ) from None
+
+
+def _check_numbers(values: Array, label: str) -> None:
+    finite = np.isfinite(values)
+    if not finite.all():
+        kind = "NaN" if np.isnan(values).any() else "infinity (inf)"
+        count = int((~finite).sum())
+        raise ValueError(
+            f"{label} contains {kind}: {count} of its {values.size} values are not finite numbers; "
+            "fill them in (for instance with sklearn.impute) or drop those samples from every view."
+        )
+
+
+def _dense(table: Any) -> Array:
+    return table.toarray() if sparse.issparse(table) else table
+
+
+def _warn_if_sparse(tables: Sequence[Any]) -> None:
+    if any(sparse.issparse(table) for table in tables):
+        warnings.warn("Sparse views are made dense one at a time while fitting.", UserWarning, stacklevel=4)
+
+
+def _sample_names(data: Any) -> list[str] | None:
+    """Return a frame's row names, or None where it has only the default count."""
+    index = getattr(data, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return [str(name) for name in index]
+
+
+def _shared_sample_names(parts: list[Any], labels: list[str]) -> list[str] | None:
+    named = [
+        (label, names) for part, label in zip(parts, labels, strict=True) if (names := _sample_names(part))
+    ]
+    for label, names in named[1:]:
+        if names != named[0][1]:
+            same = sorted(names) == sorted(named[0][1])
+            remedy = (
+                "put them in one order, for instance with .loc" if same else "keep the samples they share"
+            )
+            raise ValueError(
+                f"{label} and {named[0][0]} have different row names{' (the same in another order)' if same else ''}: "
+                f"all views must describe the same samples in the same order; {remedy}."
+            )
+    return named[0][1] if named else None
+
+
+def _short(views: Any) -> str:
+    return repr(views) if isinstance(views, str) else "[one label per column]"

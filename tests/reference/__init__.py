@@ -1,0 +1,1 @@
+"""Naive reference implementation that the package is tested against."""
