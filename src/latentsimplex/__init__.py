@@ -2,5 +2,6 @@
 
 from latentsimplex._version import __version__
 from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.io import load
 
-__all__ = ["LatentSimplexPosition", "__version__"]
+__all__ = ["LatentSimplexPosition", "__version__", "load"]

@@ -104,7 +104,7 @@ class Forward:
 
 
 def log1m_similarity(r: Array) -> Array:
-    """Return log(1 - s) for s = exp(-r), accurate for small and large r alike.
+    """Return log(1 - s) for s = exp(-r), exact where s is near 1.
 
     >>> bool(np.isclose(log1m_similarity(np.array([1e-12]))[0], np.log(1e-12)))
     True

@@ -36,8 +36,7 @@ def estimate(eta: Array, lam: Array, W: Array) -> Estimates:
     ([0, 0], [1.0])
     """
     x_hat = np.argmax(eta, axis=1)
-    live, first_view = np.unique(x_hat, return_index=True)
-    order = live[np.lexsort((first_view, -lam[live]))]
+    order = _heaviest_first(x_hat, lam)
     position = np.zeros(len(lam), dtype=np.intp)
     position[order] = np.arange(len(order))
     kept = eta[:, order]
@@ -75,6 +74,12 @@ def with_constant_views(
     lam = np.zeros(d)
     lam[: len(found.weights)] = found.weights * len(informative) / n_views
     lam[single[0]] += len(constant) / n_views
-    order = np.argsort(-lam, kind="stable")
-    x_hat = np.argmax(eta[:, order], axis=1)
-    return Estimates(x_hat, eta[:, order], lam[order], [memberships[l] for l in order])
+    x_hat = np.argmax(eta, axis=1)
+    order = _heaviest_first(x_hat, lam)
+    return Estimates(np.argsort(order)[x_hat], eta[:, order], lam[order], [memberships[l] for l in order])
+
+
+def _heaviest_first(x_hat: np.ndarray, lam: Array) -> np.ndarray:
+    """Return the patterns that some view follows by falling weight, ties by first view."""
+    live, first_view = np.unique(x_hat, return_index=True)
+    return live[np.lexsort((first_view, -lam[live]))]

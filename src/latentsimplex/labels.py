@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from latentsimplex._types import Array
 
@@ -51,10 +52,10 @@ def spectral_labels(factor: Array, n_clusters: int) -> np.ndarray:
     if n_clusters == 1:
         return np.zeros(len(factor), dtype=np.intp)
     root_degree = np.sqrt(factor @ factor.sum(axis=0))[:, None]
-    U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
-    embedding = U[:, :n_clusters] / root_degree
     kmeans = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=KMEANS_SEED)
-    return kmeans.fit_predict(embedding).astype(np.intp)
+    with threadpool_limits(1):  # the problem is too small for threads, and the result must not depend on them
+        U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
+        return kmeans.fit_predict(U[:, :n_clusters] / root_degree).astype(np.intp)
 
 
 def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:

@@ -53,8 +53,8 @@ class GroupPenalty:
         return n * norms.sum(axis=-1), gradient
 
     def unused(self, n: int, g: int) -> float:
-        """Return n^(3/2) log(1/eps - g + 1): one column full, the others at eps."""
-        return float(n**1.5 * np.log(1 / self.epsilon - g + 1))
+        """Return n^(3/2) log(1/eps - g + 1): one column full, the others at eps (0 if all fit under eps)."""
+        return float(n**1.5 * np.log(max(1.0, 1 / self.epsilon - g + 1)))
 
 
 @dataclass(frozen=True)

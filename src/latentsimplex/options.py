@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -52,14 +51,15 @@ def check_choice(name: str, value: Any, choices: list[Any]) -> Any:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return ``value`` if it is a whole number of at least ``least``."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and value >= least:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         return int(value)
     raise ValueError(f"{name}={value!r} is not valid: give a whole number of at least {least}.")
 
 
 def check_number(name: str, value: Any, above: float) -> float:
     """Return ``value`` if it is a finite number greater than ``above``."""
-    if isinstance(value, Real) and not isinstance(value, bool) and above < value < np.inf:
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if number and above < value < np.inf:
         return float(value)
     raise ValueError(f"{name}={value!r} is not valid: give a number greater than {above:g}.")
 

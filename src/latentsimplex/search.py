@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from latentsimplex._types import Array
 from latentsimplex.compute.cpu import add_statistics, pair_products
-from latentsimplex.em import Expectation, Fit, Model, Pairs, Schedule, State, first_state, run
+from latentsimplex.em import Expectation, Fit, Model, Pairs, Schedule, first_state, run
 
 Callback = Callable[[int, int, Expectation], None]
 """Called with the start, the iteration and its E step."""

@@ -68,7 +68,7 @@ def as_views(data: Any, views: Any = "whole", precomputed: bool = False) -> View
         Each view is an n x n similarity; one 2-D array is then one view.
     """
     _check_cut(views)
-    if isinstance(data, Mapping):
+    if isinstance(data, Mapping) and not sparse.issparse(data):  # SciPy's DOK matrices are dicts too
         parts, labels = list(data.values()), [f"views[{key!r}]" for key in data]
         names = [str(key) for key in data]
     elif _is_collection(data):
@@ -86,7 +86,8 @@ def as_views(data: Any, views: Any = "whole", precomputed: bool = False) -> View
 
 
 def _check_cut(views: Any) -> None:
-    if isinstance(views, str) and views not in ("whole", "columns"):
+    known = views in ("whole", "columns") if isinstance(views, str) else hasattr(views, "__iter__")
+    if not known:
         raise ValueError(f'views={views!r} is unknown: use "whole", "columns" or one group label per column.')
 
 

@@ -283,7 +283,8 @@ def consensus(view_patterns, memberships, weights=None, seed=0) -> dict:
     """Combine the views; ``view_patterns`` index ``memberships``, the trimmed ones of the live patterns."""
     n = len(memberships[0])
     g_hat = [memberships[x].shape[1] for x in view_patterns]
-    u = [0.0 if g == 1 else 1.0 for g in g_hat] if weights is None else [float(x) for x in weights]
+    given = [1.0] * len(g_hat) if weights is None else [float(x) for x in weights]
+    u = [0.0 if g == 1 else weight for g, weight in zip(g_hat, given)]
     included = [v for v in range(len(u)) if u[v] > 0]
     P_bar = np.zeros((n, n)) if included else np.ones((n, n))
     for v in included:

@@ -21,9 +21,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from latentsimplex._types import Array
 from latentsimplex.compute.pairs import n_pairs, row_start
 from latentsimplex.compute.threads import Workers
-from latentsimplex._types import Array
 from latentsimplex.divergence import P_CLIP, Divergence
 
 TILE_PAIRS = 1 << 17

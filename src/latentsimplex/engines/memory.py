@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from typing import Any
 
+import numpy as np
+
 from latentsimplex.compute.pairs import n_pairs
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+AMOUNT = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?B?)\s*")
 FALLBACK_BYTES = 4 * 10**9
 SHARE_OF_FREE = 0.5
 FLOAT = 8
@@ -24,10 +28,11 @@ def memory_budget(limit: Any) -> int:
     """
     if limit is None:
         return int(SHARE_OF_FREE * available_bytes())
-    if isinstance(limit, str) and (match := re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?B?)\s*", limit.upper())):
+    if isinstance(limit, str) and (match := AMOUNT.fullmatch(limit.upper())):
         unit = match[2] if match[2] in UNITS else match[2] + "B"
         limit = float(match[1]) * UNITS[unit]
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
+    number = isinstance(limit, (int, float, np.integer, np.floating)) and not isinstance(limit, bool)
+    if not (number and 0 < limit < math.inf):
         raise ValueError(
             f'memory_limit={limit!r} is not an amount of memory: give bytes or a string like "2GB".'
         )
@@ -71,4 +76,5 @@ def working_bytes(n_samples: int, n_patterns: int) -> int:
 
 def largest_n(n_patterns: int, budget: int) -> int:
     """Return the largest number of samples whose working arrays fit the budget."""
-    return int((2 * budget / (FLOAT * (WORKING_COPIES * n_patterns + 2))) ** 0.5)
+    pairs = budget // (FLOAT * (WORKING_COPIES * n_patterns + 2))
+    return (1 + math.isqrt(1 + 8 * pairs)) // 2

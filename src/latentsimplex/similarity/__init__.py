@@ -33,12 +33,12 @@ def as_kernel(similarity: Any) -> Kernel:
         return similarity
     if callable(similarity) and not isinstance(similarity, type):
         return FunctionKernel(similarity)
-    if similarity == "diffusion":
+    if isinstance(similarity, str) and similarity == "diffusion":
         raise ValueError(
             'similarity="diffusion" is not built yet: use "local-scaling" or a kernel of your own.'
         )
     raise ValueError(
-        f"similarity={similarity!r} is not a similarity: choose one of "
-        f"{', '.join(map(repr, NAMED))}, a kernel object, or a function from a view (n, p) to "
-        "similarities (n, n)."
+        f"similarity={similarity!r} is not a way to compare samples: choose one of {', '.join(map(repr, NAMED))} "
+        '(with "precomputed" the matrices themselves go to fit), a kernel object, or a function from a view (n, p) '
+        "to similarities (n, n)."
     )

@@ -41,7 +41,7 @@ class FunctionKernel:
 
     def exponents(self, X: Array) -> Array:
         """Return -log of the function's similarities, after checking them."""
-        return similarity_exponents(np.asarray(self.function(X)), "the similarity function's result")
+        return similarity_exponents(np.asarray(self.function(X)), "the function's result")
 
 
 def clip_exponents(r: Array) -> Array:
@@ -55,7 +55,10 @@ def clip_exponents(r: Array) -> Array:
 
 def checked_exponents(kernel: Kernel, X: Array, name: str) -> Array:
     """Return a kernel's exponents for one view, refusing what is not a similarity."""
-    r = np.asarray(kernel.exponents(X), dtype=np.float64)
+    try:
+        r = np.asarray(kernel.exponents(X), dtype=np.float64)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
     m = n_pairs(len(X))
     if r.shape != (m,):
         raise ValueError(
@@ -64,7 +67,7 @@ def checked_exponents(kernel: Kernel, X: Array, name: str) -> Array:
         )
     if not np.all(r >= 0):
         raise ValueError(
-            f"The kernel gave exponents for {name} that are negative or NaN: similarities are exp(-r), "
-            "so r must be at least 0."
+            f"The kernel gave exponents for {name} that are negative or NaN: similarities are exp(-r) with r >= 0. "
+            "If the kernel is one of ours, the data are too large to square: rescale them."
         )
     return r

@@ -7,6 +7,7 @@ after Zelnik-Manor and Perona, whose own form is power 2 with q_i the distance t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -38,7 +39,7 @@ class LocalScaling:
     --------
     >>> X = np.array([[0.0], [1.0], [3.0]])
     >>> np.exp(-LocalScaling(quantile=0.5).exponents(X)).round(2).tolist()
-    [0.44, 0.2, 0.3]
+    [0.56, 0.26, 0.36]
     """
 
     quantile: float = 0.1
@@ -48,12 +49,10 @@ class LocalScaling:
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        check_scalar(
-            self.quantile, "quantile", (int, float), min_val=0, max_val=1, include_boundaries="neither"
-        )
-        check_scalar(self.power, "power", (int, float), min_val=0, include_boundaries="neither")
+        check_scalar(self.quantile, "quantile", Real, min_val=0, max_val=1, include_boundaries="neither")
+        check_scalar(self.power, "power", Real, min_val=0, include_boundaries="neither")
         if self.neighbour is not None:
-            check_scalar(self.neighbour, "neighbour", int, min_val=1)
+            check_scalar(self.neighbour, "neighbour", Integral, min_val=1)
 
     def exponents(self, X: Array) -> Array:
         """Return (dist_ij / sqrt(q_i q_j))^power; all zero when all samples coincide."""

@@ -16,7 +16,7 @@ class Precomputed:
 
     def exponents(self, X: Array) -> Array:
         """Return -log s of every pair."""
-        return similarity_exponents(X, "a precomputed similarity")
+        return similarity_exponents(X, "the similarity")
 
 
 def similarity_exponents(S: Array, what: str) -> Array:
@@ -27,8 +27,10 @@ def similarity_exponents(S: Array, what: str) -> Array:
     """
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ValueError(f"{what} has shape {S.shape}: a similarity matrix is square, one row per sample.")
+    if np.isnan(S).any():
+        raise ValueError(f"{what} contains NaN: every pair of samples needs a similarity in [0, 1].")
     if not np.all((S >= 0) & (S <= 1)):
-        low, high = np.nanmin(S), np.nanmax(S)
+        low, high = S.min(), S.max()
         raise ValueError(
             f"{what} has values from {low:.4g} to {high:.4g}: similarities must lie in [0, 1]; "
             "turn distances into similarities first, for instance with exp(-distance / scale)."

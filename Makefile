@@ -1,0 +1,51 @@
+# Everything runs from a fresh checkout with Python 3.11 or newer and make; the first call fills .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+BENCHMARKS := $(sort $(wildcard benchmarks/*.py))
+
+.PHONY: demo test test-slow lint docs bench clean
+.NOTPARALLEL:
+
+demo: $(VENV)/core.stamp
+	$(BIN)/latentsimplex demo --out demo
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
+
+test-slow: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -rs -m slow
+
+lint: $(VENV)/lint.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+# Runs every example on the pages and in the docstrings, and follows the links between pages.
+docs: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q tests/unit/test_docs.py src
+
+bench: $(VENV)/core.stamp
+	mkdir -p results/bench
+	set -e; for script in $(BENCHMARKS); do \
+		$(BIN)/python $$script --out results/bench/$$(basename $$script .py).json; \
+	done
+
+clean:
+	rm -rf $(VENV) build dist demo results .pytest_cache .hypothesis .mypy_cache .ruff_cache src/*.egg-info
+
+# Stamps are newer than pyproject.toml exactly when what it asks for is installed.
+$(VENV)/core.stamp: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e .
+	touch $@
+
+$(VENV)/test.stamp: $(VENV)/core.stamp
+	$(INSTALL) -e '.[test]'
+	touch $@
+
+$(VENV)/lint.stamp: $(VENV)/core.stamp
+	$(INSTALL) -e '.[lint]'
+	touch $@

@@ -1,0 +1,111 @@
+"""The estimator's parameters as plain JSON values, and back.
+
+Numbers, text and None are themselves. Kernels of this package are written by name and fields; a kernel
+of the user's own is code, which a data file cannot hold, so that only its description is kept.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from latentsimplex._types import Array
+from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.similarity import LocalScaling, Precomputed
+
+KERNELS: dict[str, Any] = {"LocalScaling": LocalScaling, "Precomputed": Precomputed}
+
+
+@dataclass(frozen=True)
+class UnstoredKernel:
+    """Stands for the similarity that a loaded model was fitted with, where that was the user's own code."""
+
+    description: str
+
+    def exponents(self, X: Array) -> Array:
+        """Raise ValueError: the code that would compute them is not in the file."""
+        raise ValueError(
+            f"This model was fitted with {self.description}, a similarity of your own that its file cannot hold: "
+            "pass it again with set_params(similarity=...) before fitting."
+        )
+
+
+def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters as JSON values.
+
+    >>> encode_parameters({"n_clusters": np.int64(3), "views": ("a", "b"), "similarity": LocalScaling(power=2.0)})
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'n_clusters': 3, 'views': ['a', 'b'],
+     'similarity': {'kernel': 'LocalScaling', 'fields': {'quantile': 0.1, 'power': 2.0, 'neighbour': None,
+                                                         'metric': 'euclidean', 'standardise': False}}}
+    """
+    return {name: _encoded(name, value) for name, value in parameters.items()}
+
+
+def decode_parameters(encoded: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that :func:`encode_parameters` wrote, or raise ValueError."""
+    unknown = set(encoded) - set(inspect.signature(LatentSimplexPosition).parameters)
+    if unknown:
+        raise ValueError(f"unknown parameters {sorted(unknown)}")
+    return {name: _decoded(value) for name, value in encoded.items()}
+
+
+def _encoded(name: str, value: Any) -> Any:
+    if name == "random_state":
+        # a generator has moved on since the fit: no stored state of it would repeat that fit
+        return int(value) if isinstance(value, (int, np.integer)) else None
+    plain = value.item() if isinstance(value, np.generic) else value
+    if _is_plain(plain):
+        return plain
+    if name == "similarity":
+        return _encoded_kernel(value)
+    if name == "views" and isinstance(value, Iterable):
+        labels = [label.item() if isinstance(label, np.generic) else label for label in value]
+        return [label if _is_plain(label) else str(label) for label in labels]
+    raise ValueError(
+        f"{name}={value!r} cannot be stored: set it to a number, text or None with set_params before saving."
+    )
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _encoded_kernel(kernel: Any) -> dict[str, Any]:
+    if isinstance(kernel, UnstoredKernel):
+        return {"unstored": kernel.description}
+    if type(kernel) in KERNELS.values():
+        fields = asdict(kernel)
+        if all(map(_is_plain, fields.values())):
+            return {"kernel": type(kernel).__name__, "fields": fields}
+    return {"unstored": describe_kernel(kernel)}
+
+
+def describe_kernel(kernel: Any) -> str:
+    """Return a name for a similarity of the user's own.
+
+    >>> describe_kernel(np.corrcoef)
+    'the function corrcoef'
+    """
+    if isinstance(kernel, UnstoredKernel):
+        return kernel.description
+    if hasattr(kernel, "__qualname__"):
+        return f"the function {kernel.__qualname__}"
+    # the default repr is a memory address, which says nothing in another process
+    if type(kernel).__repr__ is object.__repr__:
+        return f"a {type(kernel).__qualname__} object"
+    return repr(kernel)
+
+
+def _decoded(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"unstored"} and isinstance(value["unstored"], str):
+        return UnstoredKernel(value["unstored"])
+    if set(value) == {"kernel", "fields"} and value["kernel"] in KERNELS:
+        return KERNELS[value["kernel"]](**value["fields"])
+    raise ValueError(f"a parameter is {value!r}")

@@ -1,0 +1,19 @@
+"""Figures: one a file, arrays in, Axes out. No figure is shown, and pyplot's global state is not touched."""
+
+from latentsimplex.plots.canvas import new_figure, panels, save
+from latentsimplex.plots.cluster_graph import plot_cluster_graph
+from latentsimplex.plots.heatmap import plot_heatmap
+from latentsimplex.plots.joint import plot_joint
+from latentsimplex.plots.memberships import plot_memberships
+from latentsimplex.plots.scatter import plot_scatter
+
+__all__ = [
+    "new_figure",
+    "panels",
+    "plot_cluster_graph",
+    "plot_heatmap",
+    "plot_joint",
+    "plot_memberships",
+    "plot_scatter",
+    "save",
+]

@@ -1,0 +1,49 @@
+"""Numbers as a reader wants them: rounded, but never to more than is known."""
+
+from __future__ import annotations
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count(1, "view"), count(2000, "sample")
+    ('1 view', '2,000 samples')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def number(x: float) -> str:
+    """Return a number in at most six figures, thousands set apart.
+
+    >>> number(1234567.0), number(0.5), number(1.5e12)
+    ('1,234,570', '0.5', '1.5e+12')
+    """
+    if abs(x) >= 1e9:
+        return f"{x:.6g}"
+    return f"{float(f'{x:.6g}'):,.6g}" if abs(x) < 1e5 else f"{float(f'{x:.6g}'):,.0f}"
+
+
+def probability(p: float | None) -> str:
+    """Return two decimals that never round to certainty, or a dash for what is not known.
+
+    >>> probability(0.734), probability(0.999), probability(1.0), probability(0.001), probability(None)
+    ('0.73', '>0.99', '1', '<0.01', '–')
+    """
+    if p is None:
+        return "–"
+    if p >= 0.995:
+        return "1" if p >= 1 else ">0.99"
+    return "0" if p <= 0 else "<0.01" if p < 0.005 else f"{p:.2f}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share in whole percent that never rounds to none or all.
+
+    >>> percent(0.123), percent(0.0), percent(0.001), percent(0.999), percent(None)
+    ('12%', '0%', '<1%', '>99%', '–')
+    """
+    if share is None:
+        return "–"
+    if 0 < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"

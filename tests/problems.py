@@ -1,0 +1,79 @@
+"""Small random problems, as the package's objects and as the plain arrays they were made from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from latentsimplex.compute.threads import Workers
+from latentsimplex.divergence import DIVERGENCES
+from latentsimplex.em import Model, State
+from latentsimplex.engines.local import LocalPairs
+from latentsimplex.objective import PENALTIES
+from latentsimplex.similarity import LocalScaling
+from latentsimplex.views import as_views
+
+KINDS = ["reverse", "forward"]
+PENALTY_NAMES = ["group", "dirichlet", None]
+TEMPERATURES = [1.0, 4.0]
+KERNEL = LocalScaling(quantile=0.3)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Views, a state of EM that need not be good, and the model that judges it."""
+
+    data: list
+    state: State
+    model: Model
+    kind: str
+    penalty: str | None
+
+    def pairs(self, keep=True):
+        """Return the pair values, kept or computed again in each pass."""
+        return LocalPairs(as_views(self.data), KERNEL, self.model.divergence, Workers(1), keep)
+
+
+def make_problem(seed, kind="reverse", penalty="group", temperature=1.0, unused=False):
+    """Return a problem of 6 to 15 samples, 2 to 5 views, 2 or 3 patterns and 2 to 4 clusters.
+
+    With ``unused`` the last pattern has weight 0.
+    """
+    rng = np.random.default_rng(seed)
+    n, V, d, g = rng.integers(6, 16), rng.integers(2, 6), rng.integers(2, 4), rng.integers(2, 5)
+    lam = rng.dirichlet(np.full(d, 3.0))
+    if unused:
+        lam[-1] = 0
+        lam /= lam.sum()
+    W = np.array([mixed_memberships(rng, n, g) for _ in range(d)])
+    model = Model(DIVERGENCES[kind], PENALTIES[penalty], temperature)
+    return Problem(clustered_views(rng, n, V), State(W, lam), model, kind, penalty)
+
+
+def clustered_views(rng, n, n_views):
+    """Return views of 1 to 3 features, each with two or three groups of its own."""
+    views = []
+    for _ in range(n_views):
+        groups = rng.integers(rng.integers(2, 4), size=n)
+        views.append(4 * groups[:, None] + rng.normal(size=(n, rng.integers(1, 4))))
+    return views
+
+
+def mixed_memberships(rng, n, g):
+    """Return memberships (n, g) of all sorts: mixed rows, rows with entries below epsilon, certain rows."""
+    W = softmax(1.5 * rng.normal(size=(n, g)), axis=1)
+    W[0] = np.eye(g)[0]
+    W[1] = np.eye(g)[1]
+    W[2] = np.full(g, 5e-4)
+    W[2, -1] = 1 - 5e-4 * (g - 1)
+    return W
+
+
+def interior_memberships(rng, d, n, g):
+    """Return memberships (d, n, g) away from every kink and clip, where gradients exist."""
+    return softmax(rng.normal(size=(d, n, g)), axis=-1)
+
+
+def same_partition(a, b):
+    """Return whether two label vectors describe the same partition."""
+    return np.array_equal(np.equal.outer(a, a), np.equal.outer(b, b))

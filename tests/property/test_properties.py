@@ -1,0 +1,268 @@
+"""What must hold for any data: simplex, symmetry, descent, equivariance, and the same numbers however computed."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from latentsimplex import LatentSimplexPosition, em
+from latentsimplex.compute import cpu
+from latentsimplex.compute.pairs import unpack
+from latentsimplex.compute.threads import Workers
+from latentsimplex.em import State
+from latentsimplex.engines import local
+from problems import KINDS, PENALTY_NAMES, Problem, clustered_views, make_problem
+
+few = settings(max_examples=12, deadline=None, derandomize=True)
+very_few = settings(max_examples=5, deadline=None, derandomize=True)
+
+seeds = st.integers(0, 10**6)
+kinds = st.sampled_from(KINDS)
+penalties = st.sampled_from(PENALTY_NAMES)
+temperatures = st.sampled_from([1.0, 4.0, 30.0])
+problems = st.builds(make_problem, seeds, kinds, penalties, temperatures, st.booleans())
+
+
+@st.composite
+def small_data(draw):
+    """Return views of 2 to 16 samples, some with duplicates."""
+    rng = np.random.default_rng(draw(seeds))
+    n = draw(st.integers(2, 16))
+    data = clustered_views(rng, n, draw(st.integers(1, 5)))
+    if draw(st.booleans()):
+        data[0][: n // 2] = data[0][0]
+    return data
+
+
+@st.composite
+def estimators(draw):
+    return LatentSimplexPosition(
+        n_clusters=draw(st.integers(1, 5)),
+        n_patterns=draw(st.integers(1, 4)),
+        divergence=draw(kinds),
+        penalty=draw(penalties),
+        temperature=draw(temperatures),
+        n_init=draw(st.integers(1, 2)),
+        max_iter=15,
+        n_jobs=1,
+        random_state=draw(seeds),
+    )
+
+
+def rounding(reference, share=1e-10):
+    """Return the tolerances within which two ways to compute the same array may differ."""
+    return {"rtol": share, "atol": share * np.max(np.abs(reference), initial=1e-300)}
+
+
+def square(stat):
+    return np.array([unpack(row) for row in stat])
+
+
+@contextmanager
+def pieces(**sizes):
+    """Cut the work into pieces of other sizes: BLOCK_VALUES, TILE_PAIRS, CHUNK_PAIRS."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in sizes.items():
+            patch.setattr(local if name == "BLOCK_VALUES" else cpu, name, size)
+        cpu.tiles.cache_clear()
+        yield
+    cpu.tiles.cache_clear()
+
+
+def assert_same_fit(a, b):
+    """The same fit to the last bit."""
+    for name in ("loss_curve_", "expected_loss_curve_", "labels_", "view_labels_", "view_patterns_"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    for name in ("view_responsibilities_", "pattern_weights_", "start_losses_", "initial_view_patterns_"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    for one, other in zip(a.memberships_, b.memberships_, strict=True):
+        assert np.array_equal(one, other)
+
+
+# Simplex, symmetry, descent
+
+
+@few
+@given(estimators(), small_data())
+def test_a_fit_of_anything(model, data):
+    model.fit(data)
+    rises = np.diff(model.loss_curve_)
+    assert (rises <= 1e-9 * np.abs(model.loss_curve_[1:])).all()
+    np.testing.assert_allclose(model.view_responsibilities_.sum(axis=1), 1)
+    for l, W in enumerate(model.memberships_):
+        assert (W >= 0).all()
+        np.testing.assert_allclose(W.sum(axis=1), 1)
+        P = model.coassignment(pattern=l).toarray()
+        assert np.array_equal(P, P.T)
+        assert (P >= 0).all()
+        assert (P <= 1 + 1e-12).all()
+    P = model.coassignment().toarray()
+    np.testing.assert_allclose(P, P.T, rtol=1e-14)
+    assert ((P >= 0) & (P <= 1 + 1e-12)).all()
+    assert model.labels_.max() + 1 == model.consensus_.n_clusters
+
+
+@few
+@given(problems, st.integers(1, 10))
+def test_every_iteration_descends_from_any_state(problem, steps):
+    schedule = em.Schedule(max_iter=6, steps=steps)
+    fit = em.run(problem.pairs(), problem.state, problem.model, schedule)
+    curve = np.array(fit.loss_curve)
+    assert (np.diff(curve) <= 1e-9 * np.abs(curve[1:])).all()
+    assert curve[-1] < curve[0]
+    np.testing.assert_allclose(fit.state.W.sum(axis=-1), 1, rtol=1e-12)
+    assert fit.state.lam.sum() == pytest.approx(1)
+
+
+@few
+@given(problems)
+def test_the_expected_loss_bounds_the_loss_at_temperature_one(problem):
+    """Jensen: -log sum_l lambda exp(-K) is at most sum_l eta K plus the divergence of eta from lambda."""
+    model = em.Model(problem.model.divergence, problem.model.penalty, 1.0)
+    found = em.e_step(problem.pairs(), problem.state, model)
+    live = problem.state.lam > 0
+    eta, lam = found.eta[:, live], problem.state.lam[live]
+    prior = (eta * (np.log(np.maximum(eta, 1e-300)) - np.log(lam))).sum()
+    np.testing.assert_allclose(found.expected_loss + prior, found.loss, **rounding(found.loss, 1e-9))
+
+
+# Equivariance
+
+
+def permuted(problem, samples=None, views=None, patterns=None, clusters=None):
+    """Return the same problem with its parts in another order."""
+    (W, lam), data = problem.state, problem.data
+    W = W[patterns] if patterns is not None else W
+    lam = lam[patterns] if patterns is not None else lam
+    W = W[:, samples] if samples is not None else W
+    W = W[:, :, clusters] if clusters is not None else W
+    data = [X[samples] for X in data] if samples is not None else data
+    data = [data[v] for v in views] if views is not None else data
+    return Problem(data, State(W, lam), problem.model, problem.kind, problem.penalty)
+
+
+def orders(problem, seed):
+    rng = np.random.default_rng(seed)
+    d, n, g = problem.state.W.shape
+    return {
+        "samples": rng.permutation(n),
+        "views": rng.permutation(len(problem.data)),
+        "patterns": rng.permutation(d),
+        "clusters": rng.permutation(g),
+    }
+
+
+@few
+@given(problems, seeds)
+def test_e_step_follows_every_permutation(problem, seed):
+    found = em.e_step(problem.pairs(), problem.state, problem.model)
+    live = problem.state.lam > 0
+    for name, order in orders(problem, seed).items():
+        other = permuted(problem, **{name: order})
+        again = em.e_step(other.pairs(), other.state, other.model)
+        eta, stat = found.eta, square(found.stat)
+        if name == "samples":
+            stat = stat[:, order][:, :, order]
+        elif name == "views":
+            eta = eta[order]
+        elif name == "patterns":
+            eta = eta[:, order]
+            rows = np.cumsum(live) - 1
+            stat = stat[rows[order[live[order]]]]
+        np.testing.assert_allclose(again.eta, eta, err_msg=name, **rounding(eta))
+        np.testing.assert_allclose(square(again.stat), stat, err_msg=name, **rounding(stat))
+        np.testing.assert_allclose(again.loss, found.loss, err_msg=name, **rounding(found.loss))
+        np.testing.assert_allclose(
+            again.expected_loss, found.expected_loss, err_msg=name, **rounding(found.loss)
+        )
+
+
+@few
+@given(problems, seeds)
+def test_gradient_follows_every_permutation(problem, seed):
+    def gradient(problem):
+        W = problem.state.W
+        everywhere = State(W, np.full(len(W), 1 / len(W)))
+        found = em.e_step(problem.pairs(), everywhere, problem.model)
+        return cpu.pair_objective(W, found.gamma, found.stat, problem.model.divergence, Workers(1))[1]
+
+    expected = gradient(problem)
+    axes = {"patterns": 0, "samples": 1, "clusters": 2}
+    for name, order in orders(problem, seed).items():
+        wanted = np.take(expected, order, axis=axes[name]) if name in axes else expected
+        np.testing.assert_allclose(
+            gradient(permuted(problem, **{name: order})), wanted, err_msg=name, **rounding(wanted, 1e-8)
+        )
+
+
+# The same numbers however computed
+
+
+@few
+@given(problems, st.integers(1, 300), st.integers(1, 60), st.integers(1, 40))
+def test_pieces_of_any_size_give_the_whole(problem, block, tile, chunk):
+    def results():
+        pairs = problem.pairs()
+        found = em.e_step(pairs, problem.state, problem.model)
+        live = problem.state.lam > 0
+        values, gradient = cpu.pair_objective(
+            problem.state.W[live], found.gamma[live], found.stat, problem.model.divergence, pairs.workers
+        )
+        return found.eta, found.stat, np.array([found.loss, found.expected_loss]), values, gradient
+
+    whole = results()
+    with pieces(BLOCK_VALUES=block, TILE_PAIRS=tile, CHUNK_PAIRS=chunk):
+        parts = results()
+    for actual, expected in zip(parts, whole, strict=True):
+        np.testing.assert_allclose(actual, expected, **rounding(expected))
+
+
+@few
+@given(problems, st.integers(1, 300))
+def test_keeping_or_recomputing_gives_the_same_bits(problem, block):
+    with pieces(BLOCK_VALUES=block):
+        kept, computed = (
+            em.run(problem.pairs(keep), problem.state, problem.model, em.Schedule(max_iter=3))
+            for keep in (True, False)
+        )
+    assert kept.loss_curve == computed.loss_curve
+    assert np.array_equal(kept.state.W, computed.state.W)
+    assert np.array_equal(kept.expectation.eta, computed.expectation.eta)
+
+
+@very_few
+@given(estimators(), small_data())
+def test_threads_give_the_same_bits(model, data):
+    with pieces(TILE_PAIRS=20, CHUNK_PAIRS=16, BLOCK_VALUES=150):
+        one, two = (clone_with(model, n_jobs=n).fit(data) for n in (1, 2))
+    assert_same_fit(one, two)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_give_the_same_bits_at_working_size(kind):
+    data = clustered_views(np.random.default_rng(0), 400, 4)
+    settings = {"n_clusters": 3, "n_patterns": 3, "n_init": 1, "max_iter": 3, "random_state": 0}
+    one, two = (LatentSimplexPosition(**settings, divergence=kind, n_jobs=n).fit(data) for n in (1, 2))
+    assert len(cpu.tiles(400)) > 1
+    assert_same_fit(one, two)
+
+
+@very_few
+@given(estimators(), small_data())
+def test_a_seed_fixes_everything(model, data):
+    assert_same_fit(clone_with(model).fit(data), clone_with(model).fit(data))
+
+
+def test_another_seed_is_another_start():
+    data = clustered_views(np.random.default_rng(1), 12, 4)
+    curves = [
+        LatentSimplexPosition(3, 2, n_init=1, max_iter=3, random_state=seed).fit(data).loss_curve_[0]
+        for seed in range(3)
+    ]
+    assert len(set(curves)) == 3
+
+
+def clone_with(model, **changes):
+    return LatentSimplexPosition(**{**model.get_params(), **changes})

@@ -1,0 +1,320 @@
+"""The package agrees with the plain loops of naive.py to ten digits."""
+
+import numpy as np
+import pytest
+
+from latentsimplex import em
+from latentsimplex.compute.cpu import pair_objective
+from latentsimplex.compute.threads import Workers
+from latentsimplex.consensus import form_consensus
+from latentsimplex.divergence import DIVERGENCES, P_CLIP
+from latentsimplex.estimates import estimate
+from latentsimplex.labels import joint_labels, pointwise_labels, spectral_labels, trim
+from latentsimplex.objective import (
+    LAMBDA_FLOOR,
+    PENALTIES,
+    W_FLOOR,
+    DirichletRows,
+    GroupPenalty,
+    membership_penalty,
+    weight_penalty,
+)
+from latentsimplex.search import best_of
+from latentsimplex.similarity import LocalScaling, clip_exponents
+from latentsimplex.similarity.kernel import S_CLIP
+from problems import (
+    KERNEL,
+    KINDS,
+    PENALTY_NAMES,
+    TEMPERATURES,
+    clustered_views,
+    make_problem,
+    mixed_memberships,
+    same_partition,
+)
+from reference import naive
+
+SEEDS = range(4)
+
+
+def assert_close(actual, expected):
+    """Ten digits of each entry; sums that cancel may lose what the largest entry has rounded away."""
+    scale = np.max(np.abs(expected), initial=0.0)
+    np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-13 * scale)
+
+
+def naive_similarities(problem):
+    """Return s (V, m) of a problem by the loops alone."""
+    exponents = [
+        naive.local_scaling_exponents(X, s_clip=S_CLIP, quantile=KERNEL.quantile) for X in problem.data
+    ]
+    return np.exp(-np.array(exponents))
+
+
+@pytest.fixture(params=SEEDS, name="seed")
+def _seed(request):
+    return request.param
+
+
+@pytest.fixture(params=KINDS, name="kind")
+def _kind(request):
+    return request.param
+
+
+@pytest.fixture(params=PENALTY_NAMES, name="penalty")
+def _penalty(request):
+    return request.param
+
+
+@pytest.fixture(params=TEMPERATURES, name="temperature")
+def _temperature(request):
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["all used", "one unused"], name="problem")
+def _problem(request, seed, kind, penalty, temperature):
+    return make_problem(seed, kind, penalty, temperature, unused=request.param)
+
+
+def test_the_loops_restate_the_packages_constants():
+    assert (naive.P_CLIP, naive.LAMBDA_FLOOR, naive.W_FLOOR) == (P_CLIP, LAMBDA_FLOOR, W_FLOOR)
+    assert (GroupPenalty().epsilon, DirichletRows().concentration) == (naive.EPS, naive.CONCENTRATION)
+
+
+# Similarity
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0])
+@pytest.mark.parametrize(
+    "scale",
+    [{"quantile": 0.1}, {"quantile": 0.5}, {"quantile": 0.93}, {"neighbour": 1}, {"neighbour": 7}],
+    ids=str,
+)
+def test_local_scaling(seed, scale, power):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 16))
+    for X in clustered_views(rng, n, 3):
+        expected = naive.local_scaling_exponents(X, s_clip=S_CLIP, power=power, **scale)
+        assert_close(clip_exponents(LocalScaling(power=power, **scale).exponents(X)), expected)
+
+
+@pytest.mark.parametrize("scale", [{"quantile": 0.3}, {"neighbour": 2}, {"neighbour": 50}], ids=str)
+@pytest.mark.parametrize("copies", [2, 7, 12])
+def test_local_scaling_of_duplicates(copies, scale):
+    X = np.random.default_rng(copies).normal(size=(12, 2))
+    X[:copies] = X[0]
+    expected = naive.local_scaling_exponents(X, s_clip=S_CLIP, **scale)
+    assert_close(clip_exponents(LocalScaling(**scale).exponents(X)), expected)
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "cosine", "chebyshev"])
+def test_local_scaling_of_another_metric(metric):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    by_hand = {
+        "cityblock": lambda a, b: np.abs(a - b).sum(),
+        "cosine": lambda a, b: 1 - a @ b / np.sqrt((a @ a) * (b @ b)),
+        "chebyshev": lambda a, b: np.abs(a - b).max(),
+    }[metric]
+    dist = [[by_hand(a, b) if a is not b else 0.0 for b in X] for a in X]
+    expected = naive.local_scaling_exponents(dist=dist, s_clip=S_CLIP, quantile=0.4)
+    assert_close(clip_exponents(LocalScaling(quantile=0.4, metric=metric).exponents(X)), expected)
+
+
+def test_log_odds_without_exp_then_log():
+    r = np.logspace(-12, np.log10(50), 60)
+    assert_close(DIVERGENCES["reverse"].f(r), naive.log_odds(r))
+
+
+# Divergences and penalties
+
+
+def test_divergence_template(kind):
+    p, s = np.meshgrid([1e-6, 0.01, 0.3, 0.5, 0.77, 0.999], [1e-4, 0.02, 0.3, 0.5, 0.9, 0.9999])
+    divergence, r = DIVERGENCES[kind], -np.log(s)
+    a, h = divergence.a_h(p)
+    parts = {
+        "template_f": (divergence.f(r), s),
+        "template_const": (divergence.const(r), s),
+        "template_a": (a, p),
+        "template_h": (h, p),
+    }
+    for name, (actual, argument) in parts.items():
+        expected = np.vectorize(lambda x, name=name: getattr(naive, name)(x, kind))(argument)
+        np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-14)
+    expected = np.vectorize(lambda x, y: naive.divergence(x, y, kind))(p, s)
+    # the terms cancel where p is near s, so digits are those of the terms
+    np.testing.assert_allclose(
+        h - divergence.f(r) * a + divergence.const(r), expected, rtol=1e-10, atol=1e-14
+    )
+
+
+def test_penalties_and_their_gradients(seed, penalty):
+    rng = np.random.default_rng(seed)
+    W = np.array([mixed_memberships(rng, 8, 3) for _ in range(2)])
+    values, gradient = PENALTIES[penalty].value_gradient(W)
+    assert_close(values, [naive.penalty_value(w, penalty) for w in W])
+    assert_close(gradient, np.array([naive.penalty_gradient(w, penalty) for w in W]))
+
+
+@pytest.mark.parametrize(("n", "g"), [(6, 2), (15, 4), (100, 10)])
+def test_charge_for_an_unused_pattern(penalty, n, g):
+    assert_close(PENALTIES[penalty].unused(n, g), naive.unused_cost(n, g, penalty))
+
+
+def test_weight_penalty():
+    for lam in ([1.0], [0.2, 0.8], [0.5, 0.5, 0.0]):
+        assert_close(weight_penalty(np.array(lam)), naive.lambda_term(lam))
+
+
+def test_total_penalty(problem):
+    W, lam = problem.state
+    actual = membership_penalty(W, lam > 0, problem.model.penalty)
+    assert_close(actual, naive.total_penalty(lam, list(W), problem.penalty))
+
+
+# EM
+
+
+def test_e_step(problem):
+    W, lam = problem.state
+    s = naive_similarities(problem)
+    K = naive.divergences_K(s, list(W), problem.kind)
+    temperature = problem.model.temperature
+    eta = naive.e_step(K, lam, temperature)
+    stat, gamma = naive.statistics(eta, s, problem.kind)
+
+    found = em.e_step(problem.pairs(), problem.state, problem.model)
+    assert_close(found.eta, eta)
+    assert_close(found.gamma, gamma)
+    assert_close(found.stat, stat[lam > 0])
+    assert_close(found.loss, naive.loss(K, lam, list(W), problem.penalty, temperature))
+    assert_close(found.expected_loss, naive.expected_loss(K, eta, lam, list(W), problem.penalty))
+    assert_close(em.update_weights(found.gamma), naive.update_lambda(eta))
+
+
+@pytest.mark.parametrize("eta", [[[0.7, 0.3], [0.9, 0.1]], [[0.5, 0.3, 0.2]], [[0.2, 0.4, 0.4]]], ids=str)
+def test_weights_update_where_patterns_die(eta):
+    eta = np.array(eta)
+    assert_close(em.update_weights(eta.sum(axis=0)), naive.update_lambda(eta))
+
+
+def m_step_terms(problem):
+    """Return W, gamma (d,) and naive statistics (d, m) of the patterns that are in use."""
+    W, lam = problem.state
+    live = lam > 0
+    s = naive_similarities(problem)
+    eta = naive.e_step(naive.divergences_K(s, list(W), problem.kind), lam, problem.model.temperature)
+    stat, gamma = naive.statistics(eta, s, problem.kind)
+    return W[live], gamma[live], stat[live]
+
+
+def test_m_step_objective_and_gradient_in_memberships(problem):
+    W, gamma, stat = m_step_terms(problem)
+    value, gradient = pair_objective(W, gamma, stat, problem.model.divergence, Workers(1))
+    R, dR = problem.model.penalty.value_gradient(W)
+    arguments = list(zip(W, stat, gamma, strict=True))
+    assert_close(
+        value + R, [naive.m_objective(w, f, c, problem.kind, problem.penalty) for w, f, c in arguments]
+    )
+    expected = [naive.m_gradient(w, f, c, problem.kind, problem.penalty) for w, f, c in arguments]
+    assert_close(gradient + dR, np.array(expected))
+
+
+def test_m_step_objective_and_gradient_in_theta(problem, monkeypatch):
+    W, gamma, stat = m_step_terms(problem)
+    seen = {}
+
+    def descend(start, value_gradient, n_steps, rate):
+        seen["value"], seen["gradient"] = value_gradient(start)
+        return start, seen["value"]
+
+    monkeypatch.setattr(em, "adam", descend)
+    unmoved = em.m_step(W, gamma, stat, problem.model, Workers(1), n_steps=1, rate=0.1)
+    assert_close(unmoved, W)
+    for l, w in enumerate(W):
+        arguments = (w, stat[l], gamma[l], problem.kind, problem.penalty)
+        assert_close(seen["value"][l], naive.m_objective(*arguments))
+        assert_close(seen["gradient"][l], naive.softmax_gradient(w, naive.m_gradient(*arguments)))
+
+
+def test_loss_at_the_end_of_a_search(seed, kind, penalty, temperature):
+    problem = make_problem(seed, kind, penalty, temperature)
+    schedule = em.Schedule(max_iter=15, first_steps=20)
+    d, _, g = problem.state.W.shape
+    d = min(d, len(problem.data))
+    fit = best_of(problem.pairs(), g, d, problem.model, schedule, 1, np.random.default_rng(seed)).fit
+
+    memberships, lam = list(fit.state.W), fit.state.lam
+    K = naive.divergences_K(naive_similarities(problem), memberships, kind)
+    eta = naive.e_step(K, lam, temperature)
+    # EM drives some p to within 1e-8 of 1, where one rounding of p shows in the ninth digit of log(1 - p)
+    loose = {"rtol": 1e-9, "atol": 1e-12}
+    np.testing.assert_allclose(fit.expectation.eta, eta, rtol=1e-7, atol=1e-12)
+    expected = naive.loss(K, lam, memberships, penalty, temperature)
+    np.testing.assert_allclose(fit.loss_curve[-1], expected, **loose)
+    expected = naive.expected_loss(K, eta, lam, memberships, penalty)
+    np.testing.assert_allclose(fit.expected_loss_curve[-1], expected, **loose)
+
+
+# Estimates and consensus
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_estimates(seed):
+    rng = np.random.default_rng(seed)
+    V, d, n, g = rng.integers(2, 6), 3, rng.integers(6, 16), rng.integers(2, 5)
+    eta = rng.dirichlet(np.full(d, 0.5), size=V)
+    lam = np.full(d, 1 / d) if seed % 3 == 0 else rng.dirichlet(np.ones(d))
+    W = np.array([mixed_memberships(rng, n, g) for _ in range(d)])
+    if seed % 2:  # the last column is no sample's largest, and no row has ties
+        W *= rng.uniform(0.9, 1.1, size=W.shape)
+        W[..., -1] *= 1e-4
+        W /= W.sum(axis=-1, keepdims=True)
+    found, expected = estimate(eta, lam, W), naive.estimates(eta, lam, list(W))
+
+    assert found.view_patterns.tolist() == expected["view_patterns"].tolist()
+    assert_close(found.responsibilities, expected["view_responsibilities"])
+    assert_close(found.weights, expected["pattern_weights"])
+    assert len(found.memberships) == expected["n_patterns"]
+    for l, (actual, wanted) in enumerate(zip(found.memberships, expected["memberships"], strict=True)):
+        assert_close(actual, wanted)
+        assert pointwise_labels(actual).tolist() == expected["pointwise_labels"][l].tolist()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_spectral_labels(seed):
+    rng = np.random.default_rng(seed)
+    W = trim(mixed_memberships(rng, int(rng.integers(6, 16)), int(rng.integers(2, 5))))
+    expected = naive.spectral_labels(naive.coassignment(W), W.shape[1])
+    assert same_partition(spectral_labels(W, W.shape[1]), expected)
+    assert same_partition(joint_labels(W), expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_consensus(seed, weighted):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 16))
+    memberships = [trim(mixed_memberships(rng, n, g)) for g in (2, 3, 4)] + [np.ones((n, 1))]
+    view_patterns = np.array([0, 3, 1, 0, 2][: 3 + seed % 3])
+    one_cluster = view_patterns == 3
+    weights = np.where(one_cluster, 0.0, rng.uniform(0.5, 2, len(view_patterns))) if weighted else None
+    names = [f"v{v}" for v in range(len(view_patterns))]
+
+    found = form_consensus(view_patterns, memberships, names, weights)
+    expected = naive.consensus(view_patterns, memberships, weights)
+    assert_close(found.weights, expected["weights"])
+    assert_close(found.coassignment.toarray(), expected["coassignment"])
+    assert same_partition(found.labels, expected["labels"])
+    assert found.n_clusters == expected["n_clusters"]
+    assert found.excluded == [names[v] for v in expected["excluded"]]
+
+
+def test_consensus_of_views_without_clusters():
+    memberships = [np.ones((7, 1))]
+    found = form_consensus(np.zeros(3, dtype=int), memberships, ["a", "b", "c"])
+    expected = naive.consensus([0, 0, 0], memberships)
+    assert_close(found.coassignment.toarray(), expected["coassignment"])
+    assert found.labels.tolist() == expected["labels"].tolist() == [0] * 7
+    assert found.weights.tolist() == expected["weights"].tolist() == [0.0] * 3
+    assert found.excluded == ["a", "b", "c"]

@@ -1,0 +1,145 @@
+"""The picture in the design: imports point one way, files stay small, nothing is printed."""
+
+import ast
+import subprocess
+import sys
+from importlib.util import resolve_name
+from pathlib import Path
+
+import pytest
+
+import latentsimplex
+
+ROOT = Path(latentsimplex.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+MOST_LINES = 400
+
+RESULTS_AND_ABOVE = {"estimator", "plots", "report", "experiments", "cli", "io"}
+FORBIDDEN = {
+    "compute": {"em", "search", "engines", "options", "progress", *RESULTS_AND_ABOVE},
+    "similarity": {"em", "search", "engines", "objective", "options", "progress", *RESULTS_AND_ABOVE},
+    "divergence": {"compute", "em", "search", "engines", "options", "progress", *RESULTS_AND_ABOVE},
+    "objective": {"em", "search", "engines", "options", "progress", *RESULTS_AND_ABOVE},
+    "adam": {"em", "search", "engines", *RESULTS_AND_ABOVE},
+    "views": {"em", "search", "engines", *RESULTS_AND_ABOVE},
+    "engines": {"em", "search", "options", "progress", *RESULTS_AND_ABOVE},
+    "em": {"search", "engines", "options", "progress", "similarity", "views", *RESULTS_AND_ABOVE},
+    "search": {"engines", "options", "progress", "similarity", "views", *RESULTS_AND_ABOVE},
+    "labels": {"em", "search", "engines", *RESULTS_AND_ABOVE},
+    "consensus": {"em", "search", "engines", *RESULTS_AND_ABOVE},
+    "coassignment": {"em", "search", "engines", *RESULTS_AND_ABOVE},
+    "estimates": {"em", "search", "engines", *RESULTS_AND_ABOVE},
+    "estimator": {"experiments", "plots", "cli"},
+    "plots": {"em", "search", "engines", "compute", "experiments", "report", "cli"},
+    "report": {"em", "search", "engines", "compute", "experiments", "cli"},
+    "datasets": {"em", "search", "engines", *RESULTS_AND_ABOVE},
+}
+"""What each part must not import, whatever the depth of the file."""
+
+
+def module_name(path):
+    parts = ("latentsimplex", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part(name):
+    """Return the part of the package a module belongs to, or None outside it."""
+    pieces = name.split(".")
+    return pieces[1] if pieces[0] == "latentsimplex" and len(pieces) > 1 else None
+
+
+def imported_names(path):
+    """Return the full names that a file imports, at its top or inside its functions."""
+    package = module_name(path) if path.stem == "__init__" else module_name(path).rpartition(".")[0]
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = (
+                resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
+            )
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return names
+
+
+def imported_parts(path):
+    """Return the parts of the package that a file imports."""
+    return {part(name) for name in imported_names(path)} - {None}
+
+
+def file_id(path):
+    return str(path.relative_to(ROOT))
+
+
+def test_there_is_something_to_check():
+    assert {"em.py", "search.py", "estimator.py", "objective.py"} <= {file_id(path) for path in FILES}
+    assert "em" in imported_parts(ROOT / "search.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=file_id)
+def test_imports_point_one_way(path):
+    own = part(module_name(path))
+    wrong = imported_parts(path) & FORBIDDEN.get(own, set())
+    assert not wrong, f"{file_id(path)} imports {sorted(wrong)}"
+
+
+def test_no_import_cycle_between_parts():
+    uses = {}
+    for path in FILES:
+        if own := part(module_name(path)):
+            uses.setdefault(own, set()).update(imported_parts(path) - {own})
+    # io and the report are called from the estimator's methods and read what it holds
+    uses["estimator"] -= {"io", "report"}
+    while uses:
+        leaves = [name for name, below in uses.items() if not below & uses.keys()]
+        assert leaves, f"a cycle among {sorted(uses)}"
+        for name in leaves:
+            del uses[name]
+
+
+@pytest.mark.parametrize("path", FILES, ids=file_id)
+def test_files_stay_small(path):
+    assert len(path.read_text().splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("path", FILES, ids=file_id)
+def test_nothing_is_printed(path):
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    printing = [node.lineno for node in calls if isinstance(node.func, ast.Name) and node.func.id == "print"]
+    assert not printing, f"print on lines {printing}"
+
+
+OPTIONAL = {"torch", "pandas", "polars"}
+
+
+def test_the_package_imports_no_optional_library():
+    """scikit-learn may bring pandas along, so what matters is what our own files ask for."""
+    found = {
+        (file_id(path), name.split(".")[0])
+        for path in FILES
+        for name in imported_names(path)
+        if name.split(".")[0] in OPTIONAL
+    }
+    assert not found
+
+
+def test_the_package_fits_where_optional_libraries_are_missing():
+    code = """
+import sys
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in ("torch", "pandas", "polars"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing)
+import latentsimplex
+model = latentsimplex.LatentSimplexPosition(2, 1, n_init=1, max_iter=2, random_state=0)
+print(len(model.fit([[0.0], [0.1], [5.0], [5.2]]).labels_))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("4", 0), done.stderr
+
+
+def test_importing_the_package_does_not_import_torch():
+    code = "import sys, latentsimplex; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,68 @@
+"""The low-rank co-assignment object answers as the dense matrix would."""
+
+import numpy as np
+import pytest
+
+from latentsimplex.coassignment import CoAssignment
+from problems import mixed_memberships
+
+W = mixed_memberships(np.random.default_rng(0), 9, 3)
+P = W @ W.T
+CO = CoAssignment(W)
+
+INDICES = {
+    "two integers": (2, 5),
+    "negative": (-1, 0),
+    "row": (3, slice(None)),
+    "column": (slice(1, 7, 2), 4),
+    "two slices": (slice(0, 3), slice(5, None)),
+    "pairs": ([0, 1, 2], [3, 4, 5]),
+    "array and integer": (np.array([1, 2]), 0),
+    "array and slice": (np.array([1, 2]), slice(2, 6)),
+    "mask": (W[:, 0] > 0.5, 1),
+    "open mesh": np.ix_([0, 2], [1, 3, 5]),
+}
+
+
+@pytest.mark.parametrize("case", INDICES)
+def test_indexing_is_that_of_the_matrix(case):
+    index = INDICES[case]
+    found = CO[index]
+    assert np.shape(found) == np.shape(P[index])
+    np.testing.assert_allclose(found, P[index], rtol=1e-13)
+
+
+def test_rows_blocks_and_products():
+    np.testing.assert_allclose(CO.row(4), P[4], rtol=1e-13)
+    np.testing.assert_allclose(CO.block([0, 2], slice(3, 6)), P[[0, 2], 3:6], rtol=1e-13)
+    assert CO.block(1, 2).shape == (1, 1)
+    x = np.random.default_rng(1).normal(size=(9, 2))
+    np.testing.assert_allclose(CO @ x, P @ x, rtol=1e-12)
+    np.testing.assert_allclose(CO @ x[:, 0], P @ x[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(CO.packed(), P[np.triu_indices(9, 1)], rtol=1e-13)
+    np.testing.assert_allclose(CO.toarray(), P, rtol=1e-13)
+
+
+def test_shape_and_name():
+    assert CO.shape == (9, 9)
+    assert len(CO) == 9
+    assert CO.rank == 3
+    assert repr(CO) == "CoAssignment(9 samples, rank at most 3)"
+
+
+@pytest.mark.parametrize("index", [0, slice(None), (0, 1, 2)])
+def test_one_index_is_not_a_pair(index):
+    with pytest.raises(IndexError, match=r"Index co-assignments by a pair, as in co\[i, j\]"):
+        CO[index]
+
+
+def test_dense_matrices_are_guarded():
+    assert CoAssignment(np.ones((2000, 1))).toarray().shape == (2000, 2000)
+    large = CoAssignment(np.ones((30_000, 1)))
+    with pytest.raises(
+        MemoryError, match=r"30,000 samples takes 7\.2 GB and the limit is 2 GB: use row\(i\)"
+    ):
+        large.toarray()
+    with pytest.raises(MemoryError):
+        CO.toarray(max_bytes=647)
+    assert CO.toarray(max_bytes=648).shape == (9, 9)

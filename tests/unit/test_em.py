@@ -1,0 +1,251 @@
+"""EM's steps one at a time: gradients, descent, the stopping rule, what happens to dead patterns."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from latentsimplex import em
+from latentsimplex.adam import adam
+from latentsimplex.compute import cpu
+from latentsimplex.compute.pairs import n_pairs, pack, row_start, unpack
+from latentsimplex.compute.threads import Workers
+from latentsimplex.divergence import DIVERGENCES
+from latentsimplex.em import Model, Schedule, State
+from latentsimplex.objective import PENALTIES
+from problems import KINDS, PENALTY_NAMES, interior_memberships, make_problem
+
+
+def m_step_function(monkeypatch, W, gamma, stat, model):
+    """Return the theta that the M step starts from and the function it descends."""
+    seen = []
+
+    def descend(start, value_gradient, n_steps, rate):
+        seen.append((start, value_gradient))
+        return start, value_gradient(start)[0]
+
+    monkeypatch.setattr(em, "adam", descend)
+    em.m_step(W, gamma, stat, model, Workers(1), 1, 0.1)
+    return seen[0]
+
+
+@pytest.mark.parametrize("penalty", PENALTY_NAMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_theta_gradient_against_finite_differences(kind, penalty, monkeypatch):
+    rng = np.random.default_rng(5)
+    d, n, g = 2, 7, 3
+    W = interior_memberships(rng, d, n, g)
+    gamma = np.array([3.0, 1.5])
+    similarities = rng.uniform(0.05, 0.95, size=(d, n_pairs(n)))
+    stat = gamma[:, None] * DIVERGENCES[kind].f(-np.log(similarities))
+    theta, function = m_step_function(
+        monkeypatch, W, gamma, stat, Model(DIVERGENCES[kind], PENALTIES[penalty])
+    )
+    _, gradient = function(theta)
+    step = 1e-5
+    for index in np.ndindex(theta.shape):
+        moved = np.zeros_like(theta)
+        moved[index] = step
+        difference = (function(theta + moved)[0] - function(theta - moved)[0]) / (2 * step)
+        assert gradient[index] == pytest.approx(difference[index[0]], rel=1e-6, abs=1e-6)
+        assert np.delete(difference, index[0]) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_m_step_lowers_its_objective_and_keeps_rows_on_the_simplex(kind, monkeypatch):
+    problem = make_problem(3, kind)
+    found = em.e_step(problem.pairs(), problem.state, problem.model)
+    arguments = (problem.state.W, found.gamma, found.stat, problem.model)
+    W = em.m_step(*arguments, Workers(1), n_steps=20, rate=0.1)
+    _, objective = m_step_function(monkeypatch, *arguments)
+    before, _ = objective(em.logits(problem.state.W))
+    after, _ = objective(em.logits(W))
+    assert (after < before).all()
+    np.testing.assert_allclose(W.sum(axis=-1), 1, rtol=1e-14)
+
+
+def test_clipped_pairs_are_still_pulled_back():
+    """Two samples that are surely apart, under a statistic that wants them together."""
+    W = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    _, gradient = cpu.pair_objective(
+        W, np.array([1.0]), np.array([[3.0]]), DIVERGENCES["reverse"], Workers(1)
+    )
+    assert gradient[0, 0, 1] < 0
+    assert gradient[0, 1, 0] < 0
+
+
+def test_logits_invert_softmax_and_survive_zeros():
+    W = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    theta = em.logits(W)
+    assert np.isfinite(theta).all()
+    np.testing.assert_allclose(softmax(theta, axis=-1), W, atol=1e-15)
+
+
+def test_dead_patterns_take_no_part():
+    problem = make_problem(2, unused=True)
+    pairs, (W, lam) = problem.pairs(), problem.state
+    found = em.e_step(pairs, problem.state, problem.model)
+    assert (found.eta[:, -1] == 0).all()
+    assert len(found.stat) == (lam > 0).sum() == len(lam) - 1
+
+    following = em.maximisation(problem.state, found, problem.model, Schedule(), Workers(1))
+    assert following.lam[-1] == 0
+    assert np.array_equal(following.W[-1], W[-1])
+    assert not np.array_equal(following.W[0], W[0])
+
+
+def test_a_pattern_that_dies_leaves_the_others_their_own_statistics():
+    """The first pattern dies in the update: the second must be fitted to the second row of stat."""
+    problem = make_problem(4)
+    d, n, _ = problem.state.W.shape
+    gamma = np.full(d, 1.5)
+    gamma[0] = 0.1
+    stat = np.arange(d)[:, None] * np.ones((d, n_pairs(n)))
+    expectation = em.Expectation(np.zeros((3, d)), gamma, stat, 0.0, 0.0)
+    found = em.maximisation(problem.state, expectation, problem.model, Schedule(steps=3), Workers(1))
+    assert found.lam[0] == 0
+    expected = em.m_step(
+        problem.state.W[1:], gamma[1:], stat[1:], problem.model, Workers(1), n_steps=3, rate=Schedule().rate
+    )
+    assert np.array_equal(found.W[1:], expected)
+
+
+def test_maximisation_leaves_the_state_it_was_given():
+    problem = make_problem(0)
+    before = problem.state.W.copy()
+    found = em.e_step(problem.pairs(), problem.state, problem.model)
+    em.maximisation(problem.state, found, problem.model, Schedule(), Workers(1))
+    assert np.array_equal(problem.state.W, before)
+
+
+@pytest.mark.parametrize("gamma", [[3.0, 1.0], [4.0, 0.3, 1.7], [0.5, 0.5, 5.0, 0.0]])
+def test_weights_are_a_distribution_and_small_patterns_get_none(gamma):
+    lam = em.update_weights(np.array(gamma))
+    assert lam.sum() == pytest.approx(1)
+    assert ((lam > 0) == (np.array(gamma) > 1 - 1 / len(gamma))).all()
+
+
+def test_weights_when_no_pattern_has_enough():
+    assert em.update_weights(np.array([0.3, 0.4, 0.3])).tolist() == [0, 1, 0]
+
+
+def test_low_temperature_is_certain_and_high_temperature_is_the_prior():
+    problem = make_problem(1)
+    state = State(problem.state.W, np.full(len(problem.state.lam), 1 / len(problem.state.lam)))
+    cold, hot = (
+        em.e_step(problem.pairs(), state, Model(problem.model.divergence, problem.model.penalty, t)).eta
+        for t in (1e-6, 1e9)
+    )
+    assert ((cold > 0.999) | (cold < 1e-3)).all()
+    np.testing.assert_allclose(hot, 1 / len(state.lam), rtol=1e-6)
+
+
+def test_first_state_fits_each_pattern_to_its_own_views():
+    problem = make_problem(6)
+    pairs = problem.pairs()
+    labels = np.arange(len(pairs)) % 2
+    schedule = Schedule(first_steps=4)
+    state = em.first_state(pairs, labels, problem.state.W[:2], problem.model, schedule)
+    F = np.concatenate([F for _, F in pairs.blocks()])
+    stat = np.array([F[labels == l].sum(axis=0) for l in range(2)])
+    expected = em.m_step(
+        problem.state.W[:2],
+        np.bincount(labels).astype(float),
+        stat,
+        problem.model,
+        Workers(1),
+        n_steps=4,
+        rate=schedule.rate,
+    )
+    np.testing.assert_allclose(state.W, expected, rtol=1e-8)
+    assert state.lam.tolist() == [0.5, 0.5]
+
+
+def test_run_ends_with_the_e_step_of_the_state_it_returns():
+    problem = make_problem(7)
+    pairs, seen = problem.pairs(), []
+    fit = em.run(
+        pairs, problem.state, problem.model, Schedule(max_iter=8), lambda i, e: seen.append((i, e.loss))
+    )
+    again = em.e_step(pairs, fit.state, problem.model)
+    assert again.loss == fit.expectation.loss == fit.loss_curve[-1]
+    assert again.expected_loss == fit.expected_loss_curve[-1]
+    assert np.array_equal(again.eta, fit.expectation.eta)
+    assert seen == list(enumerate(fit.loss_curve))
+    assert len(fit.loss_curve) == 9
+    assert not fit.converged
+
+
+def test_run_stops_by_the_papers_rule():
+    problem = make_problem(7)
+    schedule = Schedule(max_iter=300, window=10, tol=0.05)
+    fit = em.run(problem.pairs(), problem.state, problem.model, schedule)
+    curve = np.array(fit.loss_curve)
+    assert fit.converged
+    assert len(curve) < 300
+    assert curve[-11] - curve[-1] < 0.05 * abs(curve[-11])
+    earlier = curve[:-11] - curve[10:-1]
+    assert (earlier >= 0.05 * np.abs(curve[:-11])).all()
+
+
+@pytest.mark.parametrize(
+    ("curve", "expected"),
+    [([10.0], False), ([10.0, 9.0, 8.0], False), ([10.0, 9.95, 9.92], True), ([-10.0, -10.01, -10.05], True)],
+)
+def test_stopping_rule(curve, expected):
+    assert em.has_converged(curve, Schedule(window=2, tol=0.01)) is expected
+
+
+# Adam
+
+
+def test_adam_never_returns_a_worse_point():
+    values, points = adam(np.zeros((3, 2)), lambda x: (-(x**2).sum(axis=1) * 0, np.ones_like(x)), 5, 0.1)[
+        ::-1
+    ]
+    assert values.tolist() == [0, 0, 0]
+    assert not points.any()
+
+    def bowl(x):
+        return (x**2).sum(axis=1), 2 * x
+
+    start = np.array([[0.01, 0.0], [4.0, -4.0]])
+    best, least = adam(start, bowl, 3, 1.0)
+    assert np.array_equal(best[0], start[0])
+    assert least[1] < 32
+    assert least == pytest.approx(bowl(best)[0])
+
+
+def test_adam_solves_each_problem_by_itself():
+    def bowl(x):
+        return (x**2).sum(axis=1), 2 * x
+
+    start = np.array([[3.0, 1.0], [-2.0, 0.5]])
+    together, _ = adam(start, bowl, 10, 0.1)
+    apart = np.concatenate([adam(start[l : l + 1], bowl, 10, 0.1)[0] for l in range(2)])
+    assert np.array_equal(together, apart)
+
+
+def test_adams_first_step_has_the_size_of_its_rate():
+    best, _ = adam(np.array([[3.0]]), lambda x: (x[:, 0] ** 2, 2 * x), 1, 0.25)
+    assert best[0, 0] == pytest.approx(2.75)
+
+
+# Pairs and tiles
+
+
+def test_packed_pairs_are_in_scipys_order():
+    square = np.arange(25).reshape(5, 5)
+    square = square + square.T
+    packed = pack(square)
+    i, j = np.triu_indices(5, 1)
+    assert np.array_equal(packed, square[i, j])
+    assert [row_start(k, 5) for k in range(5)] == [0, 4, 7, 9, 10]
+    np.fill_diagonal(square, 7)
+    assert np.array_equal(unpack(packed, diagonal=7), square)
+
+
+@pytest.mark.parametrize("n", [2, 3, 50, 1000])
+def test_tiles_cover_the_triangle_once(n):
+    rows = [row for start, stop in cpu.tiles(n) for row in range(start, stop)]
+    assert rows == list(range(n - 1))
+    assert all((stop - start) * (n - start) <= cpu.TILE_PAIRS for start, stop in cpu.tiles(n))

@@ -1,0 +1,414 @@
+"""A saved model comes back as it was; anything else in a file is refused in one sentence."""
+
+import functools
+import io
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from latentsimplex import LatentSimplexPosition, load
+from latentsimplex.archive import HEADER, pack, read_arrays, read_header
+from latentsimplex.consensus import Consensus
+from latentsimplex.datasets import running_example
+from latentsimplex.io import SCHEMA
+from latentsimplex.similarity import LocalScaling
+
+QUICK = {"n_clusters": 3, "n_init": 2, "max_iter": 4, "random_state": 0}
+
+
+def correlation_kernel(view):
+    return np.exp(-np.abs(view[:, :1] - view[:, :1].T))
+
+
+def views(n_samples=24):
+    return running_example(n_samples, separation=8, random_state=1).views
+
+
+def frame():
+    table = np.hstack(views())
+    return pd.DataFrame(table, index=[f"s{i}" for i in range(len(table))], columns=list("abcdef"))
+
+
+def with_a_constant_view():
+    return [*views(), np.ones((24, 1))]
+
+
+def fitted(data, **settings):
+    return LatentSimplexPosition(**{**QUICK, **settings}).fit(data)
+
+
+def fitted_with_a_warning(data):
+    with pytest.warns(UserWarning, match="constant"):
+        return fitted(data)
+
+
+MODELS = {
+    "views": lambda: fitted(views()),
+    "dict": lambda: fitted(dict(zip(["ä", "b,\n", "<c>\ud800"], views(), strict=True))),
+    "frame": lambda: fitted(frame(), views="columns"),
+    "groups": lambda: fitted(frame(), views=np.array([0, 0, 1, 1, 2, 2])),
+    "kernel": lambda: fitted(views(), similarity=LocalScaling(power=2.0, neighbour=7), memory_limit="1GB"),
+    "precomputed": lambda: fitted([correlation_kernel(view) for view in views()], similarity="precomputed"),
+    "one constant": lambda: fitted_with_a_warning(with_a_constant_view()),
+    "all constant": lambda: fitted_with_a_warning(np.ones((5, 2))),
+    "paper": lambda: LatentSimplexPosition.paper(**QUICK, penalty=None, tol=np.float64(0.5)).fit(views()),
+}
+
+
+@functools.cache
+def model_called(name):
+    return MODELS[name]()
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "model"
+    model_called("views").save(path)
+    return path
+
+
+def same(a, b):
+    """Whether two fitted attributes are equal to the last bit."""
+    if isinstance(a, np.ndarray):
+        if a.dtype == object:
+            return b.dtype == object and a.tolist() == b.tolist()
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Consensus):
+        return all(same(x, y) for x, y in zip(consensus_parts(a), consensus_parts(b), strict=True))
+    return a == b
+
+
+def consensus_parts(consensus):
+    return consensus.labels, consensus.weights, consensus.coassignment.factor, consensus.excluded
+
+
+def fitted_attributes(model):
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+
+def assert_same_fit(model, again):
+    expected, found = fitted_attributes(model), fitted_attributes(again)
+    assert set(found) == set(expected)
+    assert [name for name in expected if not same(expected[name], found[name])] == []
+
+
+# What comes back
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_fitted_attribute_comes_back_to_the_last_bit(name, tmp_path):
+    model = model_called(name)
+    model.save(tmp_path / "model")
+    assert_same_fit(model, load(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "groups"])
+def test_parameters_come_back(name, tmp_path):
+    model = model_called(name)
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").get_params() == model.get_params()
+
+
+def test_group_labels_come_back_as_a_list(tmp_path):
+    model_called("groups").save(tmp_path / "model")
+    assert load(tmp_path / "model").views == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_loaded_model_answers_like_the_saved_one(saved):
+    model, again = model_called("views"), load(saved)
+    assert np.array_equal(again.view_labels_, model.view_labels_)
+    assert np.array_equal(
+        again.coassignment(view="view2").toarray(), model.coassignment(view="view2").toarray()
+    )
+    assert np.array_equal(again.consensus([1, 0, 2]).labels, model.consensus([1, 0, 2]).labels)
+
+
+def test_a_loaded_model_fits_again_to_the_same_result(saved):
+    assert_same_fit(model_called("views"), clone(load(saved)).fit(views()))
+
+
+def test_a_consensus_of_the_users_weights_comes_back(tmp_path):
+    model = fitted(views())
+    model.consensus_ = model.consensus([0.0, 0.25, 3.0])
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model").consensus_
+    assert again.weights.tolist() == [0.0, 0.25, 3.0]
+    assert again.excluded == ["view0"]
+
+
+@pytest.mark.parametrize("name", ["model", "model.zip", "model.tar.gz", "no extension", ".hidden"])
+def test_the_path_is_used_as_given(name, tmp_path):
+    model_called("views").save(str(tmp_path / name))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert load(str(tmp_path / name)).n_samples_ == 24
+
+
+def test_saving_twice_gives_the_same_bytes(saved, tmp_path):
+    load(saved).save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == saved.read_bytes()
+
+
+def test_a_file_holds_json_and_plain_arrays_only(saved):
+    with zipfile.ZipFile(saved) as archive:
+        header = json.loads(archive.read(HEADER))
+        names = {f"{name}.npy" for name in header["arrays"]} | {HEADER}
+        assert set(archive.namelist()) == names
+        for name in names - {HEADER}:
+            assert np.load(io.BytesIO(archive.read(name)), allow_pickle=False).dtype.kind in "if"
+    assert (header["format"], header["schema"]) == ("latentsimplex model", SCHEMA)
+
+
+# What a file cannot hold
+
+
+class Distances:
+    def exponents(self, X):
+        return np.abs(X[:, 0][:, None] - X[:, 0])[np.triu_indices(len(X), 1)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "description"),
+    [
+        (correlation_kernel, "the function correlation_kernel"),
+        (Distances(), "a Distances object"),
+        (LocalScaling(metric=lambda x, y: abs(x - y).sum()), "LocalScaling(quantile=0.1"),
+    ],
+    ids=["function", "object", "metric"],
+)
+def test_a_kernel_of_the_users_own_leaves_its_description(kernel, description, tmp_path):
+    model = fitted(views(), similarity=kernel)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert_same_fit(model, again)
+    assert description in again.similarity.description
+    again.save(tmp_path / "again")
+    again = load(tmp_path / "again")
+    with pytest.raises(ValueError, match=r"set_params\(similarity=") as error:
+        clone(again).fit(views())
+    assert description in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("state", "kept"),
+    [(np.int64(7), 7), (None, None), (np.random.default_rng(0), None), (np.random.RandomState(0), None)],
+    ids=["int", "none", "generator", "random state"],
+)
+def test_only_a_seed_is_kept_of_a_random_state(state, kept, tmp_path):
+    fitted(views(), random_state=state).save(tmp_path / "model")
+    assert load(tmp_path / "model").random_state == kept
+
+
+def test_an_unfitted_model_is_not_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        LatentSimplexPosition().save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_parameter_that_cannot_be_stored_leaves_the_older_file(saved):
+    before = saved.read_bytes()
+    model = load(saved).set_params(verbose=[object()])
+    with pytest.raises(ValueError, match=r"verbose=.* cannot be stored"):
+        model.save(saved)
+    assert saved.read_bytes() == before
+
+
+# What is refused
+
+
+def assert_refused(path, match):
+    """Assert that loading fails with one sentence that names the file and says what is wrong."""
+    with pytest.raises(ValueError, match=match) as error:
+        load(path)
+    message = str(error.value)
+    assert message.startswith(repr(str(path)))
+    assert "\n" not in message
+    assert message.endswith(".")
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*nowhere"):
+        load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999])
+def test_a_truncated_file(share, saved):
+    content = saved.read_bytes()
+    saved.write_bytes(content[: int(share * len(content))])
+    assert_refused(saved, "not all of one")
+
+
+def model_or_message(path):
+    try:
+        return load(path)
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("offset", range(0, 200, 9))
+def test_a_flipped_byte_is_refused_or_harmless(offset, saved):
+    """All flips but those in bytes that zip readers skip must be noticed."""
+    content = saved.read_bytes()
+    refused = 0
+    for position in range(offset, len(content), 200):
+        damaged = bytearray(content)
+        damaged[position] ^= 0xFF
+        saved.write_bytes(damaged)
+        outcome = model_or_message(saved)
+        if isinstance(outcome, str):
+            assert outcome.startswith(repr(str(saved)))
+            refused += 1
+        else:
+            assert_same_fit(model_called("views"), outcome)
+    assert refused > 0.7 * len(content) / 200
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY", b"<html></html>", bytes(1000)])
+def test_a_file_of_another_kind(content, saved):
+    saved.write_bytes(content)
+    assert_refused(saved, "no zip archive")
+
+
+def test_a_zip_archive_of_another_kind(saved):
+    with saved.open("wb") as file:
+        np.savez(file, x=np.arange(3))
+    assert_refused(saved, r"without model\.json")
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"[" * 100_000], ids=["cut", "not text", "deep"])
+def test_a_header_that_is_not_json(content, saved):
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.writestr(HEADER, content)
+    assert_refused(saved, "is damaged")
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{}", b'{"format": "other model", "schema": 1}'])
+def test_a_header_of_another_program(content, saved):
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.writestr(HEADER, content)
+    assert_refused(saved, "is not a model")
+
+
+def test_a_newer_schema_asks_for_an_upgrade(saved):
+    header = read_header(saved.read_bytes()) | {"schema": SCHEMA + 1, "package_version": "9.8"}
+    saved.write_bytes(pack(header, {}))
+    assert_refused(saved, rf"schema {SCHEMA + 1} of latentsimplex 9\.8.*upgrade")
+
+
+def edited(saved, change):
+    """Rewrite a model file after ``change(header, arrays)``, its checksums and its list of arrays in order."""
+    content = saved.read_bytes()
+    header, arrays = read_header(content), read_arrays(content)
+    change(header, arrays)
+    saved.write_bytes(pack(header, arrays))
+
+
+HEADER_CHANGES = {
+    "schema": lambda h: h.update(schema="1"),
+    "schema of zero": lambda h: h.update(schema=0),
+    "no parameters": lambda h: h.pop("parameters"),
+    "no numbers": lambda h: h.update(numbers=[]),
+    "a number of another type": lambda h: h["numbers"].update(n_iter_=1.5),
+    "a number that is missing": lambda h: h["numbers"].pop("loss_"),
+    "another number of samples": lambda h: h["numbers"].update(n_samples_=25),
+    "another number of patterns": lambda h: h["numbers"].update(n_patterns_=10**12),
+    "another number of iterations": lambda h: h["numbers"].update(n_iter_=7),
+    "no view names": lambda h: h["names"].update(view_names_in_=None),
+    "a view name too many": lambda h: h["names"]["view_names_in_"].append("x"),
+    "names that are numbers": lambda h: h["names"].update(view_names_in_=[1, 2, 3]),
+    "too few sample names": lambda h: h["names"].update(sample_names_in_=["a"]),
+    "too many feature names": lambda h: h["names"].update(feature_names_in_=["a"] * 7),
+    "an unknown parameter": lambda h: h["parameters"].update(colour=1),
+    "an unknown kernel": lambda h: h["parameters"].update(similarity={"kernel": "os.system", "fields": {}}),
+    "a kernel's unknown field": lambda h: h["parameters"].update(
+        similarity={"kernel": "LocalScaling", "fields": {"x": 1}}
+    ),
+    "a kernel's bad field": lambda h: h["parameters"].update(
+        similarity={"kernel": "LocalScaling", "fields": {"quantile": 2.0}}
+    ),
+}
+
+
+@pytest.mark.parametrize("change", HEADER_CHANGES.values(), ids=HEADER_CHANGES)
+def test_a_header_that_does_not_fit(change, saved):
+    edited(saved, lambda header, arrays: change(header))
+    assert_refused(saved, "is damaged")
+
+
+ARRAY_CHANGES = {
+    "an array that is missing": lambda a: a.pop("labels_"),
+    "memberships that are missing": lambda a: a.pop("memberships_/0"),
+    "floats for integers": lambda a: a.update(labels_=a["labels_"].astype(float)),
+    "text": lambda a: a.update(loss_curve_=a["loss_curve_"].astype(str)),
+    "a shape of its own": lambda a: a.update(labels_=a["labels_"][:-1]),
+    "an axis too many": lambda a: a.update(labels_=a["labels_"][None]),
+    "rows of another number": lambda a: a.update({"memberships_/0": a["memberships_/0"][1:]}),
+    "a column too many": lambda a: a.update(
+        {"memberships_/0": np.hstack([a["memberships_/0"], np.zeros((24, 1))])}
+    ),
+    "no rank": lambda a: a.update({"consensus_/factor": a["consensus_/factor"][:, :0]}),
+    "a pattern past the last": lambda a: a["view_patterns_"].fill(9),
+    "a negative pattern": lambda a: a["view_patterns_"].fill(-1),
+    "a cluster past the last": lambda a: a["pattern_labels_"].fill(9),
+    "a consensus cluster past the last": lambda a: a["consensus_/labels"].fill(10**9),
+}
+
+
+@pytest.mark.parametrize("change", ARRAY_CHANGES.values(), ids=ARRAY_CHANGES)
+def test_an_array_that_does_not_fit(change, saved):
+    edited(saved, lambda header, arrays: change(arrays))
+    assert_refused(saved, "is damaged")
+
+
+def replace_entry(saved, name, content):
+    with zipfile.ZipFile(saved) as archive:
+        entries = {entry: archive.read(entry) for entry in archive.namelist()}
+    with zipfile.ZipFile(saved, "w") as archive:
+        for entry, old in entries.items():
+            archive.writestr(entry, content if entry == name else old)
+
+
+class Planted:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_an_array_of_objects_is_refused_and_not_unpickled(saved, tmp_path):
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([Planted(tmp_path / "ran")], dtype=object), allow_pickle=True)
+    replace_entry(saved, "labels_.npy", buffer.getvalue())
+    assert_refused(saved, "is damaged")
+    assert not (tmp_path / "ran").exists()
+
+
+def npy_claiming(shape):
+    buffer = io.BytesIO()
+    header = {"descr": "<i8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + bytes(8)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x93NUMPY", npy_claiming((10**15,)), npy_claiming((24,)), npy_claiming((-1,))],
+    ids=["empty", "cut", "huge", "short", "negative"],
+)
+def test_an_entry_that_is_no_array(content, saved):
+    replace_entry(saved, "labels_.npy", content)
+    assert_refused(saved, "is damaged")
+
+
+def test_an_array_other_than_the_header_lists(saved):
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros(24, dtype=np.int32))
+    replace_entry(saved, "labels_.npy", buffer.getvalue())
+    assert_refused(saved, "labels_ is not of the shape and type")

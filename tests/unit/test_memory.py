@@ -1,0 +1,110 @@
+"""Memory: the limit is read, kept to and, where it cannot be kept to, explained before anything is allocated."""
+
+import re
+
+import numpy as np
+import pytest
+
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.engines import memory
+from latentsimplex.engines.local import LocalPairs
+from latentsimplex.engines.memory import keep_pairs, largest_n, memory_budget, working_bytes
+from problems import clustered_views
+
+QUICK = {"n_clusters": 2, "n_patterns": 2, "n_init": 1, "max_iter": 4, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (1000, 1000),
+        (1e9, 10**9),
+        (np.int64(5000), 5000),
+        ("2GB", 2 * 10**9),
+        ("1.5 gb", 15 * 10**8),
+        ("500MB", 5 * 10**8),
+        ("64k", 64_000),
+        (" 12 ", 12),
+    ],
+)
+def test_amounts_of_memory(limit, expected):
+    assert memory_budget(limit) == expected
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ["much", "", "GB", ".GB", "1.2.3GB", "-1GB", "0GB", "2 lightyears", 0, -5, True, np.nan, np.inf, [1]],
+    ids=repr,
+)
+def test_what_is_not_an_amount_of_memory(limit):
+    with pytest.raises(
+        ValueError, match=r"memory_limit=.* is not an amount of memory: give bytes or a string like"
+    ):
+        memory_budget(limit)
+
+
+def test_no_limit_is_a_share_of_what_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 8000)
+    assert memory_budget(None) == 4000
+
+
+def test_free_memory_is_known_without_proc(monkeypatch):
+    assert memory.available_bytes() > 10**7
+
+    def missing(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr("builtins.open", missing)
+    assert memory.available_bytes() > 10**7
+    monkeypatch.delattr(memory.os, "sysconf")
+    assert memory.available_bytes() == memory.FALLBACK_BYTES
+
+
+@pytest.mark.parametrize("d", [1, 2, 10])
+@pytest.mark.parametrize("budget", [10**4, 123_457, 10**7, 2 * 10**9])
+def test_the_largest_number_of_samples_is_the_largest(d, budget):
+    n = largest_n(d, budget)
+    assert working_bytes(n, d) <= budget < working_bytes(n + 1, d)
+
+
+def test_too_little_memory_names_the_largest_number_of_samples():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    limit = 10**5
+    message = (
+        rf"Fitting 200 samples with 1 patterns needs about .* GB and the limit is 0\.0001 GB: at most "
+        rf"{largest_n(1, limit)} samples fit; .*raise memory_limit"
+    )
+    with pytest.raises(MemoryError, match=message):
+        LatentSimplexPosition(**QUICK, memory_limit=limit).fit(X)
+
+
+def test_large_numbers_of_samples_are_written_to_be_read():
+    with pytest.raises(MemoryError, match=re.escape("Fitting 1,000,000 samples")):
+        keep_pairs(1, 10**6, 10, 10**9)
+
+
+def test_pair_values_are_kept_exactly_when_they_fit():
+    working, values = working_bytes(30, 2), 3 * 435 * 8
+    assert keep_pairs(3, 30, 2, working + values)
+    assert not keep_pairs(3, 30, 2, working + values - 1)
+
+
+@pytest.mark.parametrize("similarity", ["local-scaling", lambda X: np.exp(-np.abs(X[:, 0, None] - X[:, 0]))])
+def test_recomputing_pair_values_gives_the_same_fit(similarity, monkeypatch):
+    data = clustered_views(np.random.default_rng(0), 20, 4)
+    kept, scanned = [], LocalPairs.__init__
+
+    def watched(self, views, kernel, divergence, workers, keep):
+        kept.append(keep)
+        scanned(self, views, kernel, divergence, workers, keep)
+
+    monkeypatch.setattr(LocalPairs, "__init__", watched)
+    models = [
+        LatentSimplexPosition(**QUICK, similarity=similarity, memory_limit=limit).fit(data)
+        for limit in (None, working_bytes(20, 2))
+    ]
+    assert kept == [True, False]
+    assert np.array_equal(models[0].loss_curve_, models[1].loss_curve_)
+    assert np.array_equal(models[0].view_responsibilities_, models[1].view_responsibilities_)
+    for a, b in zip(models[0].memberships_, models[1].memberships_, strict=True):
+        assert np.array_equal(a, b)

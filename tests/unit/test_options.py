@@ -1,0 +1,94 @@
+"""Options: what "auto" means, and how a wrong one is refused."""
+
+import re
+
+import numpy as np
+import pytest
+
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.options import check_jobs, generator, resolve_model
+
+X = np.arange(12.0).reshape(6, 2)
+
+UNKNOWN = {
+    "divergence": ("kl", "divergence='kl' is unknown: choose one of 'auto', 'reverse', 'forward'."),
+    "response": ("free", "response='free' is unknown: choose one of 'auto', 'identity'."),
+    "penalty": ("lasso", "penalty='lasso' is unknown: choose one of 'auto', 'group', 'dirichlet', None."),
+    "device": ("tpu", "device='tpu' is unknown: choose one of 'cpu'."),
+    "temperature": (0, "temperature=0 is not valid: give a number greater than 0."),
+    "tol": (-0.1, "tol=-0.1 is not valid: give a number greater than 0."),
+    "max_iter": (0, "max_iter=0 is not valid: give a whole number of at least 1."),
+    "n_init": (1.5, "n_init=1.5 is not valid: give a whole number of at least 1."),
+    "n_clusters": (0, "n_clusters=0 is not valid: give a whole number of at least 1."),
+    "n_patterns": ("many", "n_patterns='many' is not valid: give a whole number of at least 1."),
+    "n_jobs": (0, "n_jobs=0 is not valid: give a whole number of at least 1."),
+    "similarity": ("rbf", "similarity='rbf' is not a way to compare samples: choose one of"),
+    "views": ("genes", 'views=\'genes\' is unknown: use "whole", "columns" or one group label per column.'),
+    "memory_limit": ("much", "memory_limit='much' is not an amount of memory"),
+    "random_state": ("now", "'now' cannot be used to seed"),
+}
+
+LATER = {
+    "response": ("learned", "response='learned' is not built yet: choose one of 'auto', 'identity'."),
+    "penalty": ("bic", "penalty='bic' is not built yet: choose one of 'auto', 'group', 'dirichlet', None."),
+    "device": ("cuda", "device='cuda' is not built yet: choose one of 'cpu'."),
+    "similarity": ("diffusion", 'similarity="diffusion" is not built yet'),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_unknown_option(name):
+    value, message = UNKNOWN[name]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        LatentSimplexPosition(**{name: value}).fit(X)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_option_of_a_later_release(name):
+    value, message = LATER[name]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        LatentSimplexPosition(**{name: value}).fit(X)
+
+
+@pytest.mark.parametrize("value", [True, None, np.nan, np.inf, "warm", [1.0]])
+def test_temperature_is_a_positive_number(value):
+    with pytest.raises(ValueError, match="temperature="):
+        resolve_model("auto", "auto", "auto", value)
+
+
+@pytest.mark.parametrize("value", [True, None, 2.0, "3", -1])
+def test_counts_are_whole_numbers(value):
+    with pytest.raises(ValueError, match="n_clusters="):
+        LatentSimplexPosition(n_clusters=value).fit(X)
+
+
+def test_numbers_of_numpy_are_numbers():
+    model = resolve_model("reverse", "identity", None, np.float32(4))
+    assert model.temperature == 4
+    quick = LatentSimplexPosition(np.int64(2), np.int32(1), n_init=np.int64(1), max_iter=2, random_state=0)
+    assert quick.fit(X).n_iter_ == 2
+
+
+def test_auto_is_the_papers_choice():
+    assert resolve_model("auto", "auto", "auto", "auto") == resolve_model("reverse", "identity", "group", 1.0)
+    assert resolve_model("forward", "auto", "auto", "auto") != resolve_model("auto", "auto", "auto", "auto")
+
+
+def test_options_are_checked_before_the_data_are_read():
+    with pytest.raises(ValueError, match="divergence="):
+        LatentSimplexPosition(divergence="kl").fit("not even data")
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, None), (-1, None), (1, 1), (3, 3)])
+def test_jobs(n_jobs, expected):
+    assert check_jobs(n_jobs) == expected
+
+
+def test_random_states():
+    def draw(state):
+        return generator(state).integers(10**9)
+
+    assert draw(3) == draw(3) != draw(4)
+    assert draw(np.random.RandomState(3)) == draw(3)
+    own = np.random.default_rng(0)
+    assert generator(own) is own

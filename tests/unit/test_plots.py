@@ -1,0 +1,179 @@
+"""Figures show the numbers they are given, on the axes they are given, and leave no global state."""
+
+import numpy as np
+import pytest
+from matplotlib._pylab_helpers import Gcf
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_rgba
+
+from latentsimplex.plots import (
+    new_figure,
+    panels,
+    plot_cluster_graph,
+    plot_heatmap,
+    plot_joint,
+    plot_memberships,
+    plot_scatter,
+    save,
+)
+from latentsimplex.plots.palette import OKABE_ITO, cluster_style
+
+N = 12
+LABELS = np.array([2, 0, 1, 0, 2, 1, 0, 0, 2, 1, 0, 0])
+
+
+def points(n_columns=2):
+    return np.random.default_rng(0).normal(size=(N, n_columns))
+
+
+def similarity():
+    gram = np.exp(-np.abs(np.subtract.outer(points()[:, 0], points()[:, 0])))
+    return (gram + gram.T) / 2
+
+
+PLOTS = {
+    "scatter": lambda **to: plot_scatter(points(), LABELS, **to),
+    "cluster graph": lambda **to: plot_cluster_graph(points(), LABELS, **to),
+    "heatmap": lambda **to: plot_heatmap(similarity(), LABELS, **to),
+    "memberships": lambda **to: plot_memberships(np.eye(3)[LABELS], LABELS, **to),
+    "joint": lambda **to: plot_joint(*points().T, LABELS, **to),
+}
+
+
+@pytest.fixture(params=PLOTS, name="plot")
+def _plot(request):
+    return PLOTS[request.param]
+
+
+def collections(ax, kind):
+    return [artist for artist in ax.collections if isinstance(artist, kind)]
+
+
+# What all figures share
+
+
+def test_draws_on_the_axes_it_is_given(plot):
+    _, axes = panels(1, 2)
+    assert plot(ax=axes[0, 1]) is axes[0, 1]
+    assert not axes[0, 0].has_data()
+
+
+def test_makes_its_own_figure_without_pyplot(plot, tmp_path):
+    ax = plot()
+    assert not Gcf.figs
+    path = save(ax.figure, tmp_path / "figure.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_title_is_shown(plot):
+    ax = plot(title="what it is")
+    assert "what it is" in [part.get_title() for part in [ax, *ax.child_axes]]
+
+
+def test_new_figure_has_the_size_asked_for():
+    assert new_figure(5, 2).get_size_inches().tolist() == [5, 2]
+    figure, axes = panels(2, 3, width=1.5, height=2)
+    assert axes.shape == (2, 3)
+    assert figure.get_size_inches().tolist() == [4.5, 4]
+
+
+# Scatter
+
+
+def test_scatter_has_one_colour_for_each_cluster():
+    drawn = collections(plot_scatter(points(), LABELS), PathCollection)
+    assert [len(cluster.get_offsets()) for cluster in drawn] == [6, 3, 3]
+    assert len({tuple(cluster.get_facecolor()[0]) for cluster in drawn}) == 3
+    np.testing.assert_allclose(drawn[1].get_offsets(), points()[LABELS == 1])
+
+
+def test_scatter_cuts_heavy_tails_only_when_asked():
+    wild = points()
+    wild[0] = 1e6
+    assert plot_scatter(wild, LABELS).get_xlim()[1] > 1e6
+    ax = plot_scatter(wild, LABELS, tail=0.1)
+    assert ax.get_xlim()[1] < 1e3
+    assert ax.get_ylim()[1] < 1e3
+    assert ax.get_xlim()[0] < np.median(wild[:, 0]) < ax.get_xlim()[1]
+
+
+def test_styles_do_not_repeat_before_every_marker_was_used():
+    styles = [cluster_style(k) for k in range(2 * len(OKABE_ITO))]
+    assert len(set(styles)) == len(styles)
+
+
+# Cluster graph
+
+
+def test_cluster_graph_joins_every_pair_of_one_cluster_and_no_other():
+    X = points()
+    ax = plot_cluster_graph(X, LABELS)
+    drawn = {
+        frozenset(tuple(end) for end in segment)
+        for edges in collections(ax, LineCollection)
+        for segment in edges.get_segments()
+    }
+    pairs = [(i, j) for i in range(N) for j in range(i) if LABELS[i] == LABELS[j]]
+    assert drawn == {frozenset([tuple(X[i]), tuple(X[j])]) for i, j in pairs}
+
+
+def test_cluster_graph_shows_a_part_of_many_samples_and_says_so():
+    ax = plot_cluster_graph(points(), LABELS, max_nodes=5, title="G")
+    assert sum(len(nodes.get_offsets()) for nodes in collections(ax, PathCollection)) == 5
+    assert ax.get_title() == "G\n5 of 12 samples"
+
+
+# Heat maps
+
+
+def test_heatmap_sorts_samples_by_cluster_and_marks_the_borders():
+    S = similarity()
+    ax = plot_heatmap(S, LABELS)
+    order = [i for k in range(3) for i in range(N) if LABELS[i] == k]
+    np.testing.assert_array_equal(ax.images[0].get_array(), S[order][:, order])
+    across = [line.get_ydata()[0] for line in ax.lines if line.get_ydata()[0] == line.get_ydata()[1]]
+    assert sorted(across) == [5.5, 8.5]
+
+
+def test_heatmap_sorts_within_a_cluster_by_the_second_key():
+    S, within = similarity(), -np.arange(N)
+    order = [i for k in range(3) for i in reversed(range(N)) if LABELS[i] == k]
+    ax = plot_heatmap(S, LABELS, within)
+    np.testing.assert_array_equal(ax.images[0].get_array(), S[order][:, order])
+
+
+def test_heatmap_without_labels_keeps_the_order():
+    ax = plot_heatmap(similarity())
+    np.testing.assert_array_equal(ax.images[0].get_array(), similarity())
+    assert not ax.lines
+
+
+def test_heatmap_colours_span_zero_to_one_whatever_the_values():
+    assert plot_heatmap(0.2 * similarity()).images[0].get_clim() == (0, 1)
+
+
+def test_memberships_leave_unused_columns_empty():
+    W = np.eye(3)[LABELS]
+    ax = plot_memberships(W, n_columns=5)
+    shown = np.ma.getdata(ax.images[0].get_array())
+    np.testing.assert_array_equal(shown[:, :3], W)
+    assert np.isnan(shown[:, 3:]).all()
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "3", "4", "5"]
+
+
+def test_memberships_sort_samples_by_cluster():
+    W = np.random.default_rng(1).dirichlet(np.ones(3), size=N)
+    order = [i for k in range(3) for i in range(N) if LABELS[i] == k]
+    np.testing.assert_array_equal(plot_memberships(W, LABELS).images[0].get_array(), W[order])
+
+
+# Joint plot
+
+
+def test_joint_histograms_count_every_sample():
+    ax = plot_joint(*points().T, LABELS, names=("one", "two"))
+    above, beside = ax.child_axes
+    assert sum(bar.get_height() for bar in above.patches) == N
+    assert sum(bar.get_width() for bar in beside.patches) == N
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("one", "two")
+    assert above.patches[0].get_facecolor()[:3] not in {to_rgba(colour)[:3] for colour in OKABE_ITO}

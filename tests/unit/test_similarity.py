@@ -1,0 +1,198 @@
+"""Kernels: what they give, what they refuse, and how a user brings one."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from latentsimplex.similarity import (
+    FunctionKernel,
+    LocalScaling,
+    Precomputed,
+    as_kernel,
+    checked_exponents,
+    clip_exponents,
+)
+from latentsimplex.similarity.kernel import S_CLIP
+
+X = np.random.default_rng(0).normal(size=(10, 3))
+S = rbf_kernel(X, gamma=0.3)
+
+
+# Local scaling
+
+
+def test_paper_and_zelnik_manor_forms_by_hand():
+    line = np.array([[0.0], [1.0], [3.0]])
+    # distances 1, 3, 2; nearest others 1, 1, 2
+    nearest = LocalScaling(neighbour=1)
+    np.testing.assert_allclose(nearest.exponents(line), [1, 3 / np.sqrt(2), 2 / np.sqrt(2)])
+    squared = LocalScaling(neighbour=1, power=2)
+    np.testing.assert_allclose(squared.exponents(line), [1, 9 / 2, 4 / 2])
+    median = LocalScaling(quantile=0.5)
+    np.testing.assert_allclose(median.exponents(line), [1 / np.sqrt(3), 3 / np.sqrt(5), 2 / np.sqrt(3.75)])
+
+
+def test_does_not_depend_on_scale_place_or_rotation():
+    kernel = LocalScaling()
+    rotation, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
+    np.testing.assert_allclose(kernel.exponents(100 * X @ rotation + 7), kernel.exponents(X), rtol=1e-10)
+
+
+def test_standardising_makes_features_equal():
+    stretched = X * [1, 1000, 1e-3]
+    kernel = LocalScaling(standardise=True)
+    np.testing.assert_allclose(kernel.exponents(stretched), kernel.exponents(X), rtol=1e-10)
+    assert not np.allclose(LocalScaling().exponents(stretched), LocalScaling().exponents(X))
+
+
+def test_standardising_leaves_constant_features_out():
+    with_constant = np.column_stack([X, np.full(len(X), 5.0)])
+    kernel = LocalScaling(standardise=True)
+    np.testing.assert_allclose(kernel.exponents(with_constant), kernel.exponents(X), rtol=1e-10)
+
+
+def test_constant_view_has_zero_exponents():
+    assert not LocalScaling().exponents(np.full((6, 2), 3.0)).any()
+
+
+def test_duplicates_are_certain_neighbours_and_others_keep_finite_exponents():
+    doubled = np.concatenate([X, X[:6], X[:6]])
+    r = LocalScaling(quantile=0.1).exponents(doubled)
+    assert np.isfinite(r).all()
+    i, j = np.triu_indices(len(doubled), 1)
+    same = (doubled[i] == doubled[j]).all(axis=1)
+    assert (r[same] == 0).all()
+    assert (r[~same] > 0).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"quantile": 0}, {"quantile": 1.0}, {"quantile": -0.5}, {"power": 0}, {"power": -1.0}, {"neighbour": 0}],
+    ids=str,
+)
+def test_parameters_out_of_range(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name} == "):
+        LocalScaling(**wrong)
+
+
+def test_neighbour_may_be_a_numpy_integer():
+    assert np.array_equal(
+        LocalScaling(neighbour=np.int64(3)).exponents(X), LocalScaling(neighbour=3).exponents(X)
+    )
+
+
+def test_exponents_are_clipped_where_similarities_would_be_certain():
+    s = np.exp(-clip_exponents(np.array([0.0, 1e-9, 0.5, 100.0, np.inf])))
+    np.testing.assert_allclose(s, [1 - S_CLIP, 1 - S_CLIP, np.exp(-0.5), S_CLIP, S_CLIP], rtol=1e-12)
+
+
+# Precomputed
+
+
+def test_precomputed_returns_minus_the_logarithm():
+    i, j = np.triu_indices(len(S), 1)
+    np.testing.assert_allclose(np.exp(-Precomputed().exponents(S)), S[i, j])
+
+
+def test_precomputed_does_not_read_the_diagonal():
+    other = S.copy()
+    np.fill_diagonal(other, 0)
+    assert np.array_equal(Precomputed().exponents(other), Precomputed().exponents(S))
+
+
+def test_precomputed_zeros_and_ones():
+    r = Precomputed().exponents(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]]))
+    assert r.tolist() == [0, np.inf, np.inf]
+    assert not np.signbit(r[0])
+
+
+ABOVE, BELOW, SKEWED = S.copy(), S.copy(), S.copy()
+ABOVE[0, 1] = ABOVE[1, 0] = 1.5
+BELOW[0, 1] = BELOW[1, 0] = -0.25
+SKEWED[0, 1] += 0.01
+
+REFUSED = {
+    "above": (ABOVE, r"to 1\.5: similarities must lie in \[0, 1\]; turn distances into similarities"),
+    "below": (BELOW, r"from -0\.25 to 1: similarities must lie in \[0, 1\]"),
+    "asymmetric": (SKEWED, r"not symmetric: pass \(S \+ S\.T\) / 2"),
+    "not square": (S[:, :4], r"shape \(10, 4\): a similarity matrix is square, one row per sample"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_similarities(case):
+    matrix, message = REFUSED[case]
+    with pytest.raises(ValueError, match=message):
+        Precomputed().exponents(matrix)
+    with pytest.raises(ValueError, match=message):
+        FunctionKernel(lambda X: matrix).exponents(X)
+
+
+def test_asymmetry_of_rounding_is_allowed():
+    rounded = S * (1 + 1e-13 * np.random.default_rng(0).normal(size=S.shape))
+    np.testing.assert_allclose(
+        Precomputed().exponents(np.minimum(rounded, 1)), Precomputed().exponents(S), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("some", [True, False])
+def test_a_function_that_returns_nan(some):
+    matrix = np.where(np.eye(10) == 1, np.nan, 0.5) if some else np.full((10, 10), np.nan)
+    with pytest.raises(ValueError, match="NaN"):
+        FunctionKernel(lambda X: matrix).exponents(X)
+
+
+# A kernel of one's own
+
+
+class Gaussian:
+    def exponents(self, X):
+        i, j = np.triu_indices(len(X), 1)
+        return ((X[i] - X[j]) ** 2).sum(axis=1) * 0.3
+
+
+def test_object_and_function_kernels_agree():
+    own, function = as_kernel(Gaussian()), as_kernel(lambda X: rbf_kernel(X, gamma=0.3))
+    assert isinstance(function, FunctionKernel)
+    np.testing.assert_allclose(own.exponents(X), function.exponents(X), rtol=1e-9)
+
+
+def test_named_kernels():
+    assert as_kernel("auto") == as_kernel("local-scaling") == LocalScaling()
+    assert as_kernel("precomputed") == Precomputed()
+    kernel = LocalScaling(power=2.0, neighbour=7)
+    assert as_kernel(kernel) is kernel
+
+
+@pytest.mark.parametrize("unknown", ["gaussian", None, 3, LocalScaling, np.eye(3)], ids=repr)
+def test_unknown_similarity(unknown):
+    with pytest.raises(
+        ValueError,
+        match=r"is not a way to compare samples: choose one of 'auto', 'local-scaling', 'precomputed'",
+    ):
+        as_kernel(unknown)
+
+
+def test_diffusion_is_for_later():
+    with pytest.raises(ValueError, match='similarity="diffusion" is not built yet: use "local-scaling"'):
+        as_kernel("diffusion")
+
+
+class Fixed:
+    def __init__(self, r):
+        self.r = r
+
+    def exponents(self, X):
+        return self.r
+
+
+def test_exponents_are_checked():
+    with pytest.raises(
+        ValueError, match=r"shape \(3, 3\) for view 'a', but 3 samples have 3 pairs: return one value"
+    ):
+        checked_exponents(Fixed(np.eye(3)), np.zeros((3, 1)), "view 'a'")
+    for bad in (-0.1, np.nan):
+        with pytest.raises(ValueError, match=r"for view 'a' that are negative or NaN"):
+            checked_exponents(Fixed([1.0, bad, 0.0]), np.zeros((3, 1)), "view 'a'")
+    assert checked_exponents(Fixed([1, 0, np.inf]), np.zeros((3, 1)), "view 'a'").dtype == np.float64
