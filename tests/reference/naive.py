@@ -284,7 +284,7 @@ def consensus(view_patterns, memberships, weights=None, seed=0) -> dict:
     n = len(memberships[0])
     g_hat = [memberships[x].shape[1] for x in view_patterns]
     given = [1.0] * len(g_hat) if weights is None else [float(x) for x in weights]
-    u = [0.0 if g == 1 else weight for g, weight in zip(g_hat, given)]
+    u = [0.0 if g == 1 else weight for g, weight in zip(g_hat, given, strict=True)]
     included = [v for v in range(len(u)) if u[v] > 0]
     P_bar = np.zeros((n, n)) if included else np.ones((n, n))
     for v in included:
