@@ -14,6 +14,7 @@ def made_model(memberships, view_patterns, *, view_names=None, sample_names=None
     model.view_names_in_ = np.array(view_names or [f"view{v}" for v in range(n_views)], dtype=object)
     model.sample_names_in_ = None if sample_names is None else np.array(sample_names, dtype=object)
     model.memberships_ = [np.asarray(W, dtype=float) for W in memberships]
+    model.responses_ = [np.eye(W.shape[1]) for W in model.memberships_]
     model.n_patterns_ = d
     model.n_clusters_ = np.array([W.shape[1] for W in model.memberships_])
     model.view_patterns_ = view_patterns

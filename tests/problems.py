@@ -34,10 +34,10 @@ class Problem:
         return LocalPairs(as_views(self.data), KERNEL, self.model.divergence, Workers(1), keep)
 
 
-def make_problem(seed, kind="reverse", penalty="group", temperature=1.0, unused=False):
+def make_problem(seed, kind="reverse", penalty="group", temperature=1.0, unused=False, learned=False):
     """Return a problem of 6 to 15 samples, 2 to 5 views, 2 or 3 patterns and 2 to 4 clusters.
 
-    With ``unused`` the last pattern has weight 0.
+    With ``unused`` the last pattern has weight 0; with ``learned`` responses are any symmetric matrices.
     """
     rng = np.random.default_rng(seed)
     n, V, d, g = rng.integers(6, 16), rng.integers(2, 6), rng.integers(2, 4), rng.integers(2, 5)
@@ -46,8 +46,21 @@ def make_problem(seed, kind="reverse", penalty="group", temperature=1.0, unused=
         lam[-1] = 0
         lam /= lam.sum()
     W = np.array([mixed_memberships(rng, n, g) for _ in range(d)])
-    model = Model(DIVERGENCES[kind], PENALTIES[penalty], temperature)
-    return Problem(clustered_views(rng, n, V), State(W, lam), model, kind, penalty)
+    model = Model(DIVERGENCES[kind], PENALTIES[penalty], temperature, learned)
+    data = clustered_views(rng, n, V)
+    B = random_responses(rng, d, g) if learned else identities(d, g)
+    return Problem(data, State(W, B, lam, np.full(d, 0.1)), model, kind, penalty)
+
+
+def identities(d, g):
+    """Return the paper's responses (d, g, g)."""
+    return np.tile(np.eye(g), (d, 1, 1))
+
+
+def random_responses(rng, d, g):
+    """Return symmetric responses (d, g, g) with entries between 0 and 1."""
+    B = rng.uniform(0.05, 0.95, size=(d, g, g))
+    return (B + B.transpose(0, 2, 1)) / 2
 
 
 def clustered_views(rng, n, n_views):

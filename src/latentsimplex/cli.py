@@ -89,7 +89,17 @@ def demo(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     digits = load_digits()
     click.echo(f"Fitting {len(digits.labels):,} handwritten digits in {len(digits.views)} views.", err=True)
-    model = LatentSimplexPosition(n_clusters=10, n_patterns=6, n_init=1, random_state=0, verbose=True)
+    # there are ten digits, so the number of clusters is not in question and needs no penalty
+    model = LatentSimplexPosition(
+        n_clusters=10,
+        n_patterns=2,
+        similarity="diffusion",
+        penalty=None,
+        search="moves",
+        n_init=1,
+        random_state=0,
+        verbose=True,
+    )
     model.fit(digits.views)
     with one_line(OSError):
         model.save(out / "digits.model")

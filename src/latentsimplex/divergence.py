@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from scipy.special import expit
 
 from latentsimplex._types import Array
 
@@ -39,6 +40,9 @@ class Divergence(Protocol):
 
     def const(self, r: Array) -> Array:
         """Return const(s), which makes the loss a true divergence but moves no estimate."""
+
+    def mean(self, f: Array) -> Array:
+        """Return the probability that fits views best whose mean f(s) is ``f``: the inverse of f."""
 
     def a_h(self, p: Array) -> tuple[Array, Array]:
         """Return a(p) and h(p)."""
@@ -59,6 +63,10 @@ class Reverse:
     def const(self, r: Array) -> Array:
         """Return -log(1 - s)."""
         return -log1m_similarity(r)
+
+    def mean(self, f: Array) -> Array:
+        """Return the probability with log-odds ``f`` (section 3.1)."""
+        return expit(f)
 
     def a_h(self, p: Array) -> tuple[Array, Array]:
         """Return p and minus the entropy of p."""
@@ -90,6 +98,10 @@ class Forward:
         """Return minus the entropy of s."""
         s = np.exp(-r)
         return -s * r + (1 - s) * log1m_similarity(r)
+
+    def mean(self, f: Array) -> Array:
+        """Return ``f``, which is a mean of similarities."""
+        return f
 
     def a_h(self, p: Array) -> tuple[Array, Array]:
         """Return logit p and -log(1 - p)."""

@@ -4,11 +4,12 @@
 symbol       name                  shape      meaning
 ============ ===================== ========== ====================================================
 W^(l)        ``W[l]``              n x g      memberships of pattern l, rows on the simplex
-P^(l)        W W^T                 n x n      co-assignment probabilities; only ever held packed
+B^(l)        ``B[l]``              g x g      response: what similarity two clusters have; I in the paper
+q^(l)        W B W^T               n x n      expected similarity, P = W W^T in the paper; only ever packed
 lambda       ``lam``               d          pattern weights
 eta          ``eta``               V x d      Pr(view v follows pattern l)
 f(s)         ``F``                 V x m      packed pair values of the similarities, in blocks
-K            ``K``                 V x d      sum over pairs of D(p^(l), s^(v))
+K            ``K``                 V x d      sum over pairs of D(q^(l), s^(v))
 stat, gamma  ``stat``, ``gamma``   d x m, d   eta^T F and eta^T 1, all the M step needs of the views
 beta         1 / temperature                  1 in the paper
 ============ ===================== ========== ====================================================
@@ -28,15 +29,18 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import expit, logit, logsumexp, softmax
 
 from latentsimplex._types import Array
 from latentsimplex.adam import adam
-from latentsimplex.compute.cpu import add_statistics, coassignment_terms, pair_objective, pair_products
+from latentsimplex.compute.cpu import add_statistics, pair_objective, pair_products, pair_terms
 from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.compute.threads import Workers
-from latentsimplex.divergence import Divergence
+from latentsimplex.divergence import P_CLIP, Divergence
 from latentsimplex.objective import Penalty, membership_penalty, weight_penalty
+
+SHORTEST_STEP = 1e-3
+"""Steps are halved when they do not help; below this share of the first size EM stands still."""
 
 
 class Pairs(Protocol):
@@ -57,11 +61,12 @@ class Pairs(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """What is minimised: the divergence, the penalty on memberships, the temperature."""
+    """What is minimised: the divergence, the penalty on memberships, the temperature, the response."""
 
     divergence: Divergence
     penalty: Penalty
     temperature: float = 1.0
+    learned_response: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,8 @@ class Schedule:
     """How it is minimised.
 
     ``first_steps`` Adam steps make the first memberships, ``steps`` follow in each EM iteration, all
-    of size ``rate``. The fit has converged when the loss falls by less than ``tol`` of itself over
+    of size ``rate`` at first: a pattern whose steps no longer help takes them half as long from then on.
+    The fit has converged when the loss falls by less than ``tol`` of itself over
     ``window`` iterations (the paper: one percent over 100).
     """
 
@@ -82,10 +88,12 @@ class Schedule:
 
 
 class State(NamedTuple):
-    """The parameters: memberships W (d, n, g) and weights lam (d,)."""
+    """The parameters W (d, n, g), B (d, g, g) and lam (d,), and the step sizes (d,) that suit them."""
 
     W: Array
+    B: Array
     lam: Array
+    rate: Array
 
 
 class Expectation(NamedTuple):
@@ -116,7 +124,7 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
     """
     live = state.lam > 0
     beta = 1 / model.temperature
-    A, H = coassignment_terms(state.W[live], model.divergence, pairs.workers)
+    A, H = pair_terms(state.W[live], state.B[live], model.divergence, pairs.workers)
     log_lam = np.log(state.lam[live])
     d, V = len(state.lam), len(pairs)
     eta, stat = np.zeros((V, d)), np.zeros_like(A)
@@ -158,23 +166,42 @@ def update_weights(gamma: Array) -> Array:
 
 
 def m_step(
-    W: Array, gamma: Array, stat: Array, model: Model, workers: Workers, n_steps: int, rate: float
-) -> Array:
-    """Return memberships that lower sum_{i<j} [gamma h(p) - stat a(p)] + n R(W), pattern by pattern.
+    W: Array, B: Array, gamma: Array, stat: Array, model: Model, workers: Workers, n_steps: int, rate: Array
+) -> tuple[Array, Array, Array]:
+    """Return W and B that lower sum_{i<j} [gamma h(q) - stat a(q)] + n R(W), pattern by pattern.
 
-    Adam on theta with W = softmax(theta): dtheta = W * (dW - rowsum(dW * W)). The cost is O(d n^2 g) a
-    step whatever the number of views (section 3.1).
+    Adam on theta with W = softmax(theta): dtheta = W * (dW - rowsum(dW * W)); a learned response
+    B = sigmoid(phi), symmetric, moves beside it. The cost is O(d n^2 g) a step whatever the number of
+    views (section 3.1). The step sizes to go on with are returned too.
     """
+    d, n, g = W.shape
+    rows, columns = np.tril_indices(g)
 
-    def value_gradient(theta: Array) -> tuple[Array, Array]:
-        W = softmax(theta, axis=-1)
-        value, dW = pair_objective(W, gamma, stat, model.divergence, workers)
+    def unpack(x: Array) -> tuple[Array, Array]:
+        W = softmax(x[:, : n * g].reshape(d, n, g), axis=-1)
+        if not model.learned_response:
+            return W, B
+        phi = np.empty((d, g, g))
+        phi[:, rows, columns] = phi[:, columns, rows] = x[:, n * g :]
+        return W, expit(phi)
+
+    def value_gradient(x: Array) -> tuple[Array, Array]:
+        W, B = unpack(x)
+        value, dW, dB = pair_objective(W, B, gamma, stat, model.divergence, workers)
         R, dR = model.penalty.value_gradient(W)
         dW += dR
-        return value + R, W * (dW - (dW * W).sum(axis=-1, keepdims=True))
+        gradient = [(W * (dW - (dW * W).sum(axis=-1, keepdims=True))).reshape(d, -1)]
+        if model.learned_response:
+            # an off-diagonal phi moves two entries of B, a diagonal one moves one
+            twice = np.where(rows == columns, 1.0, 2.0)
+            gradient.append(twice * (dB * B * (1 - B))[:, rows, columns])
+        return value + R, np.concatenate(gradient, axis=1)
 
-    theta, _ = adam(logits(W), value_gradient, n_steps, rate)
-    return softmax(theta, axis=-1)
+    start = [logits(W).reshape(d, -1)]
+    if model.learned_response:
+        start.append(logit(np.clip(B, P_CLIP, 1 - P_CLIP))[:, rows, columns])
+    x, improved = adam(np.concatenate(start, axis=1), value_gradient, n_steps, rate)
+    return *unpack(x), np.where(improved, rate, rate / 2)
 
 
 def maximisation(
@@ -184,9 +211,11 @@ def maximisation(
     lam = update_weights(expectation.gamma)
     live = lam > 0
     stat = expectation.stat[live[state.lam > 0]]
-    W = state.W.copy()
-    W[live] = m_step(W[live], expectation.gamma[live], stat, model, workers, schedule.steps, schedule.rate)
-    return State(W, lam)
+    W, B, rate = state.W.copy(), state.B.copy(), state.rate.copy()
+    W[live], B[live], rate[live] = m_step(
+        W[live], B[live], expectation.gamma[live], stat, model, workers, schedule.steps, rate[live]
+    )
+    return State(W, B, lam, rate)
 
 
 def logits(W: Array) -> Array:
@@ -201,8 +230,10 @@ def first_state(pairs: Pairs, labels: np.ndarray, W: Array, model: Model, schedu
     stat = np.zeros((d, n_pairs(pairs.n_samples)))
     for rows, F in pairs.blocks():
         add_statistics(stat, eta[rows], F, pairs.workers)
-    W = m_step(W, eta.sum(axis=0), stat, model, pairs.workers, schedule.first_steps, schedule.rate)
-    return State(W, np.full(d, 1 / d))
+    B = np.tile(np.eye(W.shape[2]), (d, 1, 1))
+    rate = np.full(d, schedule.rate)
+    W, B, _ = m_step(W, B, eta.sum(axis=0), stat, model, pairs.workers, schedule.first_steps, rate)
+    return State(W, B, np.full(d, 1 / d), rate)
 
 
 def run(
@@ -212,7 +243,7 @@ def run(
     schedule: Schedule,
     callback: Callable[[int, Expectation], None] | None = None,
 ) -> Fit:
-    """Alternate E and M steps until the paper's stopping rule or ``max_iter``.
+    """Alternate E and M steps until the paper's stopping rule, a standstill or ``max_iter``.
 
     The loss never rises: lambda is set to its optimum, and the M step returns nothing worse than it
     was given. The last E step belongs to the returned state.
@@ -225,11 +256,16 @@ def run(
         expected_curve.append(expectation.expected_loss)
         if callback is not None:
             callback(iteration, expectation)
-        converged = has_converged(curve, schedule)
+        converged = has_converged(curve, schedule) or stands_still(state, schedule)
         if converged or iteration == schedule.max_iter:
             break
         state = maximisation(state, expectation, model, schedule, pairs.workers)
     return Fit(state, expectation, curve, expected_curve, converged)
+
+
+def stands_still(state: State, schedule: Schedule) -> bool:
+    """Return whether steps have become too short to change any pattern: nothing can follow."""
+    return bool((state.rate[state.lam > 0] < SHORTEST_STEP * schedule.rate).all())
 
 
 def has_converged(curve: list[float], schedule: Schedule) -> bool:

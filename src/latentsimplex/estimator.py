@@ -32,6 +32,7 @@ PAPER = {
     "response": "identity",
     "penalty": "group",
     "temperature": 1.0,
+    "search": "plain",
 }
 
 
@@ -49,22 +50,29 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         and of views.
     views : "whole", "columns" or one label per column
         How a single 2-D table is cut into views.
-    similarity : "auto", "local-scaling", "precomputed", a kernel object or a function
+    similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`.
     divergence : "auto", "reverse" or "forward"
         KL(P || S), the paper's, or KL(S || P).
-    response : "auto" or "identity"
-        How similarities answer to co-assignments; the paper takes them as equal.
-    penalty : "auto", "group", "dirichlet" or None
-        The paper's group penalty that empties columns, a Dirichlet(0.1) prior on rows, or nothing.
+    response : "auto", "identity" or "learned"
+        How similarities answer to memberships: the paper takes them as the co-assignments themselves;
+        "learned" gives each pair of clusters a similarity of its own, q = w_i^T B w_j.
+    penalty : "auto", "group", "bic", "dirichlet" or None
+        The paper's group penalty that empties columns, a price per cluster, a Dirichlet(0.1) prior on
+        rows, or nothing.
     temperature : "auto" or float
-        Divergences are divided by it in the E step; 1 is the paper.
+        Divergences are divided by it in the E step; 1 is the paper. Pairs of one view are far from
+        independent, and n/2 counts them as about n facts.
+    search : "auto", "plain" or "moves"
+        "plain" is the paper's: random memberships, then EM. "moves" starts from spectral clustering and
+        merges clusters and patterns for as long as the loss falls.
     n_init : int
         Random starts, of which the lowest loss is kept.
     max_iter : int
-        Most EM iterations of a start.
+        Most EM iterations of a start; with moves, of each run between them.
     tol : float
-        A start has converged when its loss falls by less than this share over 100 iterations.
+        A plain start has converged when its loss falls by less than this share over 100 iterations; one
+        with moves goes on until it has settled.
     device : "cpu"
         Where to compute.
     memory_limit : int, str or None
@@ -90,6 +98,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     pattern_weights_ : (patterns,) array
     memberships_ : list of (n, clusters) arrays
         Pr(sample in cluster), one array per live pattern; column k is label k.
+    responses_ : list of (clusters, clusters) arrays
+        Expected similarity between and within the clusters of each pattern; the identity unless learned.
     n_patterns_ : int
     n_clusters_ : (patterns,) array
     consensus_ : Consensus
@@ -124,6 +134,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         response: str = "auto",
         penalty: str | None = "auto",
         temperature: float | str = "auto",
+        search: str = "auto",
         n_init: int = 3,
         max_iter: int = 500,
         tol: float = 0.01,
@@ -141,6 +152,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self.response = response
         self.penalty = penalty
         self.temperature = temperature
+        self.search = search
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -174,7 +186,9 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self
         """
         kernel = as_kernel(self.similarity)
-        model = options.resolve_model(self.divergence, self.response, self.penalty, self.temperature)
+        choices = options.resolve_choices(
+            self.divergence, self.response, self.penalty, self.temperature, self.search
+        )
         schedule = Schedule(
             max_iter=options.check_count("max_iter", self.max_iter),
             tol=options.check_number("tol", self.tol, 0),
@@ -185,6 +199,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         data = as_views(X, self.views, precomputed=isinstance(kernel, Precomputed))
         g = min(options.check_count("n_clusters", self.n_clusters), data.n_samples)
         d = min(options.check_count("n_patterns", self.n_patterns), len(data))
+        model = choices.model(data.n_samples, g)
         keep = keep_pairs(len(data), data.n_samples, d, memory_budget(self.memory_limit))
 
         with Workers(options.check_jobs(self.n_jobs)) as workers:
@@ -192,7 +207,10 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
             search = None
             if len(pairs):
                 with reporting(bool(self.verbose), n_init, schedule.max_iter) as callback:
-                    search = best_of(pairs, g, min(d, len(pairs)), model, schedule, n_init, rng, callback)
+                    d = min(d, len(pairs))
+                    search = best_of(
+                        pairs, g, d, model, schedule, n_init, rng, callback, moves=choices.search == "moves"
+                    )
         self._set_names(data)
         self._set_estimates(search, pairs.informative)
         self._set_course(search, pairs.informative)
@@ -213,7 +231,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     def _set_estimates(self, search: Search | None, informative: np.ndarray) -> None:
         found = None
         if search is not None:
-            found = estimate(search.fit.expectation.eta, search.fit.state.lam, search.fit.state.W)
+            found = estimate(search.fit.expectation.eta, search.fit.state)
         n_views = len(self.view_names_in_)
         self._warn_constant(np.setdiff1d(np.arange(n_views), informative))
         found = with_constant_views(found, informative, n_views, self.n_samples_)
@@ -221,6 +239,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self.view_responsibilities_ = found.responsibilities
         self.pattern_weights_ = found.weights
         self.memberships_ = found.memberships
+        self.responses_ = found.responses
         self.n_patterns_ = len(found.memberships)
         self.n_clusters_ = np.array([W.shape[1] for W in found.memberships])
         self.pattern_labels_ = np.array([joint_labels(W) for W in found.memberships])

@@ -8,7 +8,8 @@ A file is data from elsewhere, so all of it is checked before a model is made of
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "consensus_/weights": ("f", ("views",)),
     "consensus_/factor": ("f", ("samples", "rank")),
 }
-"""The kind and the axes of each array; ``memberships_/l`` (samples, clusters of l) come on top."""
+"""The kind and the axes of each array; ``memberships_/l`` and ``responses_/l`` of each pattern come on top."""
 
 NUMBERS: dict[str, type] = {
     "n_samples_": int,
@@ -126,7 +127,9 @@ def _collect_arrays(model: LatentSimplexPosition) -> dict[str, np.ndarray]:
         "consensus_/factor": consensus.coassignment.factor,
     }
     arrays = {name: parts[name] if name in parts else getattr(model, name) for name in ARRAYS}
-    return arrays | {f"memberships_/{l}": W for l, W in enumerate(model.memberships_)}
+    for l, (W, B) in enumerate(zip(model.memberships_, model.responses_, strict=True)):
+        arrays |= {f"memberships_/{l}": W, f"responses_/{l}": B}
+    return arrays
 
 
 def _as_list(names: Iterable[Any] | None) -> list[str] | None:
@@ -170,10 +173,8 @@ def _checked_arrays(arrays: dict[str, np.ndarray], header: dict[str, Any]) -> di
     for name, axis in NAMES.items():
         names = header["names"].get(name)
         _require(names is None or len(names) == axes[axis], f"{name} is not one name for each of the {axis}")
-    memberships = {
-        name: ("f", ("samples", f"clusters of {name}")) for name in arrays if name.startswith("memberships_/")
-    }
-    for name, (kind, names) in (ARRAYS | memberships).items():
+    # the patterns' own arrays come last and one by one, so that a false number of them ends at the first missing one
+    for name, (kind, names) in chain(ARRAYS.items(), _pattern_arrays(axes["patterns"])):
         _require(name in arrays, f"{name} is missing")
         array = arrays[name]
         _require(array.dtype.kind == kind, f"{name} holds {array.dtype} values")
@@ -185,9 +186,17 @@ def _checked_arrays(arrays: dict[str, np.ndarray], header: dict[str, Any]) -> di
     return arrays
 
 
+def _pattern_arrays(n_patterns: int) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
+    """Yield the name, the kind and the axes of what each pattern has of its own."""
+    for l in range(n_patterns):
+        clusters = f"clusters of pattern {l}"
+        yield f"memberships_/{l}", ("f", ("samples", clusters))
+        yield f"responses_/{l}", ("f", (clusters, clusters))
+
+
 def _check_indices(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
     """Refuse labels that point past the patterns and clusters there are."""
-    columns = [arrays[name].shape[1] for l in range(n_patterns) if (name := f"memberships_/{l}") in arrays]
+    columns = [arrays[f"memberships_/{l}"].shape[1] for l in range(n_patterns)]
     _require(arrays["n_clusters_"].tolist() == columns, "n_clusters_ and memberships_ disagree")
     n_samples, n_views = len(arrays["labels_"]), len(arrays["view_patterns_"])
     bounds: dict[str, tuple[int, Any]] = {
@@ -216,6 +225,7 @@ def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> LatentSi
         if not name.startswith("consensus_/"):
             setattr(model, name, arrays[name])
     model.memberships_ = [arrays[f"memberships_/{l}"] for l in range(model.n_patterns_)]
+    model.responses_ = [arrays[f"responses_/{l}"] for l in range(model.n_patterns_)]
     weights = arrays["consensus_/weights"]
     model.consensus_ = Consensus(
         labels=arrays["consensus_/labels"],

@@ -33,9 +33,19 @@ def trim(W: Array) -> Array:
     >>> trim(np.array([[0.1, 0.5, 0.4], [0.1, 0.5, 0.4]])).tolist()
     [[1.0], [1.0]]
     """
-    kept = W[:, np.unique(pointwise_labels(W))]
-    kept = kept / kept.sum(axis=1, keepdims=True)
-    return kept[:, np.argsort(-kept.sum(axis=0), kind="stable")]
+    kept = W[:, used_columns(W)]
+    return kept / kept.sum(axis=1, keepdims=True)
+
+
+def used_columns(W: Array) -> np.ndarray:
+    """Return the columns of W that are some sample's largest, heaviest first once rows are renormalised.
+
+    >>> used_columns(np.array([[0.1, 0.4, 0.5], [0.1, 0.5, 0.4], [0.1, 0.7, 0.2]])).tolist()
+    [1, 2]
+    """
+    used = np.unique(pointwise_labels(W))
+    kept = W[:, used] / W[:, used].sum(axis=1, keepdims=True)
+    return used[np.argsort(-kept.sum(axis=0), kind="stable")]
 
 
 def spectral_labels(factor: Array, n_clusters: int) -> np.ndarray:

@@ -21,7 +21,7 @@ import numpy as np
 
 from latentsimplex._types import Array
 
-LAMBDA_FLOOR = 1e-12
+LAMBDA_FLOOR = 1e-5
 """T is minus infinity at lambda = 0, so losses are compared with lambda floored here."""
 W_FLOOR = 1e-12
 """The Dirichlet-row penalty is minus infinity at w = 0, so it stops falling here."""
@@ -35,6 +35,9 @@ class Penalty(Protocol):
 
     def unused(self, n: int, g: int) -> float:
         """Return the least value over all memberships (n, g)."""
+
+    def softened(self) -> list[Penalty]:
+        """Return the penalties to descend in turn from a start, from none of it to all of it."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,10 @@ class GroupPenalty:
         """Return n^(3/2) log(1/eps - g + 1): one column full, the others at eps (0 if all fit under eps)."""
         return float(n**1.5 * np.log(max(1.0, 1 / self.epsilon - g + 1)))
 
+    def softened(self) -> list[Penalty]:
+        """Return a continuation: at full strength from the start the penalty freezes rows where they are."""
+        return [NoPenalty(), Scaled(self, 0.1), self]
+
 
 @dataclass(frozen=True)
 class DirichletRows:
@@ -74,6 +81,10 @@ class DirichletRows:
         """Return the value of rows that are one 1 and zeros, floored."""
         return float(n * (1 - self.concentration) * (g - 1) * np.log(W_FLOOR))
 
+    def softened(self) -> list[Penalty]:
+        """Return the same continuation as for the group penalty."""
+        return [NoPenalty(), Scaled(self, 0.1), self]
+
 
 @dataclass(frozen=True)
 class NoPenalty:
@@ -86,6 +97,64 @@ class NoPenalty:
     def unused(self, n: int, g: int) -> float:
         """Return 0."""
         return 0.0
+
+    def softened(self) -> list[Penalty]:
+        """Return the penalty itself: there is nothing to soften."""
+        return [self]
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A share of another penalty."""
+
+    penalty: Penalty
+    factor: float
+
+    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+        """Return the share of value and gradient."""
+        value, gradient = self.penalty.value_gradient(memberships)
+        return self.factor * value, self.factor * gradient
+
+    def unused(self, n: int, g: int) -> float:
+        """Return the share of the charge."""
+        return self.factor * self.penalty.unused(n, g)
+
+    def softened(self) -> list[Penalty]:
+        """Return the share itself."""
+        return [self]
+
+
+@dataclass(frozen=True)
+class ClusterPrice:
+    """A price for each number of clusters that some sample prefers: ``prices[k - 1]`` for k of them.
+
+    It has no slope; moves that merge clusters or patterns are what it pays for.
+    """
+
+    prices: tuple[float, ...]
+
+    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+        """Return the price of each pattern and no gradient."""
+        used = [len(np.unique(W.argmax(axis=1))) for W in memberships]
+        return np.array([self.prices[k - 1] for k in used]), np.zeros_like(memberships)
+
+    def unused(self, n: int, g: int) -> float:
+        """Return the price of a single cluster."""
+        return self.prices[0]
+
+    def softened(self) -> list[Penalty]:
+        """Return the price itself: without a slope there is nothing to soften."""
+        return [self]
+
+
+def bic_prices(n: int, g: int, temperature: float) -> tuple[float, ...]:
+    """Return 1/2 [k - 1 + k(k+1)/2] log n for k = 1..g, in the units of the divergence.
+
+    The parameters of a pattern with k clusters are its k - 1 cluster sizes and the k(k+1)/2 entries of
+    its response; memberships count as integrated out. The temperature turns nats of evidence into
+    the units of K.
+    """
+    return tuple(temperature * (k - 1 + k * (k + 1) / 2) * np.log(n) / 2 for k in range(1, g + 1))
 
 
 PENALTIES: dict[str | None, Penalty] = {

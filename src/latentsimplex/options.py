@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,18 @@ from sklearn.utils import check_random_state
 
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model
-from latentsimplex.objective import PENALTIES
+from latentsimplex.objective import PENALTIES, ClusterPrice, Penalty, bic_prices
 
-AUTO = {"divergence": "reverse", "response": "identity", "penalty": "group", "temperature": 1.0}
+AUTO = {
+    "divergence": "reverse",
+    "response": "identity",
+    "penalty": "group",
+    "temperature": 1.0,
+    "search": "plain",
+}
 """What "auto" means for each option: the paper's choice."""
 
-NOT_BUILT = {"response": ["learned"], "penalty": ["bic"], "device": ["cuda", "mps"]}
+NOT_BUILT = {"device": ["cuda", "mps"]}
 """Options of later releases, which must not be taken for typing errors."""
 
 
@@ -27,16 +34,43 @@ def resolve(name: str, value: Any) -> Any:
     return AUTO[name] if isinstance(value, str) and value == "auto" else value
 
 
-def resolve_model(divergence: Any, response: Any, penalty: Any, temperature: Any) -> Model:
-    """Return what is to be minimised, or raise ValueError for an option that does not exist."""
-    check_choice("response", resolve("response", response), ["identity"])
-    return Model(
-        divergence=DIVERGENCES[
-            check_choice("divergence", resolve("divergence", divergence), list(DIVERGENCES))
-        ],
-        penalty=PENALTIES[check_choice("penalty", resolve("penalty", penalty), list(PENALTIES))],
+@dataclass(frozen=True)
+class Choices:
+    """The model and the search that were chosen, before the data are known."""
+
+    divergence: str
+    response: str
+    penalty: str | None
+    temperature: float
+    search: str
+
+    def model(self, n_samples: int, n_clusters: int) -> Model:
+        """Return what is to be minimised for data of this size."""
+        if self.penalty == "bic":
+            penalty: Penalty = ClusterPrice(bic_prices(n_samples, n_clusters, self.temperature))
+        else:
+            penalty = PENALTIES[self.penalty]
+        return Model(DIVERGENCES[self.divergence], penalty, self.temperature, self.response == "learned")
+
+
+def resolve_choices(divergence: Any, response: Any, penalty: Any, temperature: Any, search: Any) -> Choices:
+    """Return the choices, or raise ValueError for one that does not exist or that plain EM cannot fit."""
+    choices = Choices(
+        divergence=check_choice("divergence", resolve("divergence", divergence), list(DIVERGENCES)),
+        response=check_choice("response", resolve("response", response), ["identity", "learned"]),
+        penalty=check_choice("penalty", resolve("penalty", penalty), [*PENALTIES, "bic"]),
         temperature=check_number("temperature", resolve("temperature", temperature), above=0),
+        search=check_choice("search", resolve("search", search), ["plain", "moves"]),
     )
+    if choices.search == "plain" and choices.response == "learned":
+        raise ValueError(
+            'response="learned" needs a spectral start to begin from: set search="moves" with it.'
+        )
+    if choices.search == "plain" and choices.penalty == "bic":
+        raise ValueError(
+            'penalty="bic" has no slope and only moves can lower it: set search="moves" with it.'
+        )
+    return choices
 
 
 def check_choice(name: str, value: Any, choices: list[Any]) -> Any:

@@ -15,9 +15,9 @@ import numpy as np
 
 from latentsimplex._types import Array
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.similarity import LocalScaling, Precomputed
+from latentsimplex.similarity import Diffusion, LocalScaling, Precomputed
 
-KERNELS: dict[str, Any] = {"LocalScaling": LocalScaling, "Precomputed": Precomputed}
+KERNELS: dict[str, Any] = {"Diffusion": Diffusion, "LocalScaling": LocalScaling, "Precomputed": Precomputed}
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     ... # doctest: +NORMALIZE_WHITESPACE
     {'n_clusters': 3, 'views': ['a', 'b'],
      'similarity': {'kernel': 'LocalScaling', 'fields': {'quantile': 0.1, 'power': 2.0, 'neighbour': None,
-                                                         'metric': 'euclidean', 'standardise': False}}}
+                                                         'metric': 'euclidean', 'standardise': False,
+                                                         'per_feature': False}}}
     """
     return {name: _encoded(name, value) for name, value in parameters.items()}
 

@@ -1,23 +1,41 @@
-"""Where EM starts, and which of its ends is kept (section 3.1)."""
+"""Several starts of EM, with or without moves, of which the lowest loss is kept (section 3.1)."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax
 
 from latentsimplex._types import Array
-from latentsimplex.compute.cpu import add_statistics, pair_products
-from latentsimplex.em import Expectation, Fit, Model, Pairs, Schedule, first_state, run
+from latentsimplex.compute.cpu import add_statistics
+from latentsimplex.compute.pairs import n_pairs
+from latentsimplex.em import (
+    Expectation,
+    Fit,
+    Model,
+    Pairs,
+    Schedule,
+    State,
+    first_state,
+    m_step,
+    run,
+    update_weights,
+)
+from latentsimplex.moves import merge_clusters, merge_patterns
+from latentsimplex.starts import kmeans_labels, random_memberships, spectral_memberships
+
+logger = logging.getLogger("latentsimplex")
 
 Callback = Callable[[int, int, Expectation], None]
 """Called with the start, the iteration and its E step."""
 
-LLOYD_ITERATIONS = 30
-START_SCALE = 0.01
-"""Rows start near the barycentre: far from it the penalty freezes them where they fell (docs/fidelity.md)."""
+BETWEEN_MOVES = 10
+"""EM iterations that settle a state before and after a move."""
+SETTLED_WINDOW, SETTLED_TOL = 10, 1e-4
+"""A run with moves has settled when its loss falls by less than this share over this many iterations."""
 
 
 class Search(NamedTuple):
@@ -37,15 +55,29 @@ def best_of(
     n_init: int,
     rng: np.random.Generator,
     callback: Callback | None = None,
+    moves: bool = False,
 ) -> Search:
-    """Run EM from ``n_init`` random starts and keep the one with the lowest loss."""
+    """Run EM from ``n_init`` random starts and keep the one with the lowest loss.
+
+    Without ``moves`` a start is the paper's: random memberships, then EM. With them it is spectral, and
+    EM alternates with merges. Such a run depends on nothing but the partition of the views, so a
+    partition that came up before is not run again.
+    """
     runs: list[tuple[Fit, np.ndarray]] = []
     for start, generator in enumerate(rng.spawn(n_init)):
         labels = kmeans_labels(pairs, n_patterns, generator)
-        W = random_memberships(n_patterns, pairs.n_samples, n_clusters, generator)
-        state = first_state(pairs, labels, W, model, schedule)
         report = None if callback is None else _numbered(callback, start)
-        runs.append((run(pairs, state, model, schedule, report), labels))
+        if moves:
+            seen = [fit for fit, before in runs if np.array_equal(before, labels)]
+            fit = (
+                seen[0]
+                if seen
+                else run_with_moves(pairs, labels, n_clusters, n_patterns, model, schedule, report)
+            )
+        else:
+            W = random_memberships(n_patterns, pairs.n_samples, n_clusters, generator)
+            fit = run(pairs, first_state(pairs, labels, W, model, schedule), model, schedule, report)
+        runs.append((fit, labels))
     losses = np.array([fit.loss_curve[-1] for fit, _ in runs])
     best, labels = runs[int(np.argmin(losses))]
     return Search(best, losses, labels)
@@ -55,61 +87,64 @@ def _numbered(callback: Callback, start: int) -> Callable[[int, Expectation], No
     return lambda iteration, expectation: callback(start, iteration, expectation)
 
 
-def random_memberships(d: int, n: int, g: int, rng: np.random.Generator) -> Array:
-    """Return W (d, n, g) with rows near the barycentre of the simplex, too near for any cluster to lead.
-
-    >>> random_memberships(2, 3, 4, np.random.default_rng(0)).sum(axis=-1).round(6).tolist()
-    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
-    """
-    return softmax(START_SCALE * rng.normal(size=(d, n, g)), axis=-1)
-
-
-def kmeans_labels(pairs: Pairs, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return k-means labels (V,) of the views' pair values, from a k-means++ start.
-
-    The group mean of f(s) is the best unconstrained pattern for a group of views under either
-    divergence (the log-odds under the paper's), which is what makes k-means the right start.
-    Blocks of views are visited in turn, as in the E step, so the pair values need not fit in memory.
-    """
-    V = len(pairs)
-    if k == 1 or k >= V:
-        return np.zeros(V, dtype=np.intp) if k == 1 else np.arange(V)
-    centres = _plus_plus(pairs, k, rng)
-    labels = np.full(V, -1)
-    for _ in range(LLOYD_ITERATIONS):
-        new, sums = _assign(pairs, centres)
-        if np.array_equal(new, labels):
-            break
-        labels = new
-        sizes = np.bincount(labels, minlength=k)
-        filled = sizes > 0
-        centres[filled] = sums[filled] / sizes[filled, None]
-    return labels
+def run_with_moves(
+    pairs: Pairs,
+    labels: np.ndarray,
+    n_clusters: int,
+    n_patterns: int,
+    model: Model,
+    schedule: Schedule,
+    callback: Callable[[int, Expectation], None] | None = None,
+) -> Fit:
+    """Run EM from a spectral start, merging clusters and patterns for as long as the loss falls."""
+    schedule = replace(schedule, window=SETTLED_WINDOW, tol=SETTLED_TOL)
+    between = replace(schedule, max_iter=min(BETWEEN_MOVES, schedule.max_iter))
+    state = spectral_state(pairs, labels, n_clusters, n_patterns, model, schedule)
+    fit = run(pairs, state, model, between, callback)
+    falling = True
+    while falling:
+        falling = False
+        for propose in (merge_clusters, merge_patterns):
+            proposed = propose(fit, model, schedule, pairs.workers)
+            if proposed is None:
+                continue
+            moved = run(pairs, proposed, model, between, callback)
+            logger.debug("%s: loss %.8g -> %.8g", propose.__name__, fit.loss_curve[-1], moved.loss_curve[-1])
+            if moved.loss_curve[-1] < fit.loss_curve[-1]:
+                fit, falling = _after(fit, moved), True
+    return _after(fit, run(pairs, fit.state, model, schedule, callback))
 
 
-def _plus_plus(pairs: Pairs, k: int, rng: np.random.Generator) -> Array:
-    """Return k views' pair values, each drawn in proportion to its squared distance from those before."""
-    V = len(pairs)
-    centres = [pairs.values(int(rng.integers(V)))]
-    nearest = np.full(V, np.inf)
-    while len(centres) < k:
-        nearest = np.minimum(nearest, _squared_distances(pairs, centres[-1]))
-        total = nearest.sum()
-        pick = rng.choice(V, p=nearest / total) if total > 0 else rng.integers(V)
-        centres.append(pairs.values(int(pick)))
-    return np.array(centres)
+def _after(before: Fit, fit: Fit) -> Fit:
+    """Return ``fit`` with the curves of both; a state that a move made is judged once EM has settled it."""
+    settled = [i for i, loss in enumerate(fit.loss_curve) if loss <= before.loss_curve[-1]]
+    return fit._replace(
+        loss_curve=before.loss_curve + [fit.loss_curve[i] for i in settled],
+        expected_loss_curve=before.expected_loss_curve + [fit.expected_loss_curve[i] for i in settled],
+    )
 
 
-def _squared_distances(pairs: Pairs, centre: Array) -> Array:
-    return np.concatenate([((F - centre) ** 2).sum(axis=1) for _, F in pairs.blocks()])
-
-
-def _assign(pairs: Pairs, centres: Array) -> tuple[np.ndarray, Array]:
-    """Return the nearest centre of each view and the sum of the views of each centre."""
-    norms = (centres**2).sum(axis=1)
-    labels = np.empty(len(pairs), dtype=np.intp)
-    sums = np.zeros_like(centres)
+def spectral_state(
+    pairs: Pairs, labels: np.ndarray, n_clusters: int, n_patterns: int, model: Model, schedule: Schedule
+) -> State:
+    """Return the state after a first M step from spectral memberships, the penalty coming in by degrees."""
+    eta = np.eye(n_patterns)[labels]
+    stat = np.zeros((n_patterns, n_pairs(pairs.n_samples)))
     for rows, F in pairs.blocks():
-        labels[rows] = np.argmin(norms - 2 * pair_products(F, centres, pairs.workers), axis=1)
-        add_statistics(sums, np.eye(len(centres))[labels[rows]], F, pairs.workers)
-    return labels, sums
+        add_statistics(stat, eta[rows], F, pairs.workers)
+    gamma = eta.sum(axis=0)
+    lam = update_weights(gamma)
+    live = lam > 0
+    W = np.full((n_patterns, pairs.n_samples, n_clusters), 1 / n_clusters)
+    B = np.tile(np.eye(n_clusters), (n_patterns, 1, 1))
+    rate = np.full(n_patterns, schedule.rate)
+    for l in np.flatnonzero(live):
+        W[l], response = spectral_memberships(stat[l] / gamma[l], n_clusters, model.divergence)
+        if model.learned_response:
+            B[l] = response
+    for penalty in model.penalty.softened():
+        softer = replace(model, penalty=penalty)
+        W[live], B[live], _ = m_step(
+            W[live], B[live], gamma[live], stat[live], softer, pairs.workers, schedule.first_steps, rate[live]
+        )
+    return State(W, B, lam, rate)

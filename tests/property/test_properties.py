@@ -15,6 +15,7 @@ from latentsimplex.em import State
 from latentsimplex.engines import local
 from problems import KINDS, PENALTY_NAMES, Problem, clustered_views, make_problem
 
+several = settings(max_examples=30, deadline=None, derandomize=True)
 few = settings(max_examples=12, deadline=None, derandomize=True)
 very_few = settings(max_examples=5, deadline=None, derandomize=True)
 
@@ -22,7 +23,7 @@ seeds = st.integers(0, 10**6)
 kinds = st.sampled_from(KINDS)
 penalties = st.sampled_from(PENALTY_NAMES)
 temperatures = st.sampled_from([1.0, 4.0, 30.0])
-problems = st.builds(make_problem, seeds, kinds, penalties, temperatures, st.booleans())
+problems = st.builds(make_problem, seeds, kinds, penalties, temperatures, st.booleans(), st.booleans())
 
 
 @st.composite
@@ -38,11 +39,15 @@ def small_data(draw):
 
 @st.composite
 def estimators(draw):
+    moves = draw(st.booleans())
     return LatentSimplexPosition(
+        search="moves" if moves else "plain",
+        response=draw(st.sampled_from(["identity", "learned"])) if moves else "identity",
+        similarity=draw(st.sampled_from(["local-scaling", "diffusion"])),
         n_clusters=draw(st.integers(1, 5)),
         n_patterns=draw(st.integers(1, 4)),
         divergence=draw(kinds),
-        penalty=draw(penalties),
+        penalty=draw(st.sampled_from([*PENALTY_NAMES, "bic"] if moves else PENALTY_NAMES)),
         temperature=draw(temperatures),
         n_init=draw(st.integers(1, 2)),
         max_iter=15,
@@ -77,23 +82,31 @@ def assert_same_fit(a, b):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     for name in ("view_responsibilities_", "pattern_weights_", "start_losses_", "initial_view_patterns_"):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
-    for one, other in zip(a.memberships_, b.memberships_, strict=True):
-        assert np.array_equal(one, other)
+    for name in ("memberships_", "responses_"):
+        for one, other in zip(getattr(a, name), getattr(b, name), strict=True):
+            assert np.array_equal(one, other), name
 
 
 # Simplex, symmetry, descent
 
 
-@few
+@several
 @given(estimators(), small_data())
 def test_a_fit_of_anything(model, data):
     model.fit(data)
+    # a fit of two samples can be perfect, and its loss what rounding leaves of terms that cancel
     rises = np.diff(model.loss_curve_)
-    assert (rises <= 1e-9 * np.abs(model.loss_curve_[1:])).all()
+    assert (rises <= 1e-9 * np.abs(model.loss_curve_[1:]) + 1e-13).all()
     np.testing.assert_allclose(model.view_responsibilities_.sum(axis=1), 1)
     for l, W in enumerate(model.memberships_):
         assert (W >= 0).all()
         np.testing.assert_allclose(W.sum(axis=1), 1)
+        B = model.responses_[l]
+        assert B.shape == (W.shape[1], W.shape[1])
+        np.testing.assert_allclose(B, B.T, rtol=1e-12)
+        assert ((B >= 0) & (B <= 1)).all()
+        if model.response == "identity":
+            assert np.array_equal(B, np.eye(len(B)))
         P = model.coassignment(pattern=l).toarray()
         assert np.array_equal(P, P.T)
         assert (P >= 0).all()
@@ -133,14 +146,16 @@ def test_the_expected_loss_bounds_the_loss_at_temperature_one(problem):
 
 def permuted(problem, samples=None, views=None, patterns=None, clusters=None):
     """Return the same problem with its parts in another order."""
-    (W, lam), data = problem.state, problem.data
+    (W, B, lam, rate), data = problem.state, problem.data
+    B = B[patterns] if patterns is not None else B
+    B = B[:, clusters][:, :, clusters] if clusters is not None else B
     W = W[patterns] if patterns is not None else W
     lam = lam[patterns] if patterns is not None else lam
     W = W[:, samples] if samples is not None else W
     W = W[:, :, clusters] if clusters is not None else W
     data = [X[samples] for X in data] if samples is not None else data
     data = [data[v] for v in views] if views is not None else data
-    return Problem(data, State(W, lam), problem.model, problem.kind, problem.penalty)
+    return Problem(data, State(W, B, lam, rate), problem.model, problem.kind, problem.penalty)
 
 
 def orders(problem, seed):
@@ -183,10 +198,10 @@ def test_e_step_follows_every_permutation(problem, seed):
 @given(problems, seeds)
 def test_gradient_follows_every_permutation(problem, seed):
     def gradient(problem):
-        W = problem.state.W
-        everywhere = State(W, np.full(len(W), 1 / len(W)))
+        W, B, lam, _ = problem.state
+        everywhere = problem.state._replace(lam=np.full(len(lam), 1 / len(lam)))
         found = em.e_step(problem.pairs(), everywhere, problem.model)
-        return cpu.pair_objective(W, found.gamma, found.stat, problem.model.divergence, Workers(1))[1]
+        return cpu.pair_objective(W, B, found.gamma, found.stat, problem.model.divergence, Workers(1))[1]
 
     expected = gradient(problem)
     axes = {"patterns": 0, "samples": 1, "clusters": 2}
@@ -207,10 +222,11 @@ def test_pieces_of_any_size_give_the_whole(problem, block, tile, chunk):
         pairs = problem.pairs()
         found = em.e_step(pairs, problem.state, problem.model)
         live = problem.state.lam > 0
-        values, gradient = cpu.pair_objective(
-            problem.state.W[live], found.gamma[live], found.stat, problem.model.divergence, pairs.workers
+        W, B = problem.state.W[live], problem.state.B[live]
+        terms = cpu.pair_objective(
+            W, B, found.gamma[live], found.stat, problem.model.divergence, pairs.workers
         )
-        return found.eta, found.stat, np.array([found.loss, found.expected_loss]), values, gradient
+        return found.eta, found.stat, np.array([found.loss, found.expected_loss]), *terms
 
     whole = results()
     with pieces(BLOCK_VALUES=block, TILE_PAIRS=tile, CHUNK_PAIRS=chunk):

@@ -6,7 +6,8 @@ Conventions, fixed by the package and restated here so that this file stands alo
 - A view is a packed row of similarities s = exp(-r), r = (dist_ij / sqrt(q_i q_j))**power clipped to
   [-log1p(-s_clip), -log(s_clip)]. q_i is numpy's "linear" quantile of, or the k-th smallest among, the
   distances from i to the others; where that is 0, the same of the positive ones; where none is, 1 (r is 0).
-- Divergences are "reverse" KL(P to S) and "forward" KL(S to P); p = w_i . w_j clipped to [p_clip, 1-p_clip].
+- Divergences are "reverse" KL(P to S) and "forward" KL(S to P); p = w_i^T B w_j clipped to [p_clip, 1-p_clip],
+  B a symmetric response (g, g) or None for the identity.
 - Penalties are "group", "dirichlet" (rows) and None; ``options`` are their eps, concentration and w_floor.
 - A pattern whose weight lam[l] is 0 is unused: its eta is 0 and it is charged ``unused_cost`` in place of its
   penalty. alpha = 1 / d and beta = 1 / temperature.
@@ -19,7 +20,7 @@ import math
 import numpy as np
 from sklearn.cluster import KMeans
 
-EPS, CONCENTRATION, W_FLOOR, P_CLIP, LAMBDA_FLOOR = 1e-3, 0.1, 1e-12, 1e-9, 1e-12
+EPS, CONCENTRATION, W_FLOOR, P_CLIP, LAMBDA_FLOOR = 1e-3, 0.1, 1e-12, 1e-9, 1e-5
 
 
 def packed_pairs(n: int) -> list:
@@ -83,9 +84,13 @@ def template_const(s: float, kind: str) -> float:
     return -math.log(1 - s) if kind == "reverse" else s * math.log(s) + (1 - s) * math.log(1 - s)
 
 
-def pair_probability(W, i: int, j: int, p_clip=P_CLIP) -> float:
-    """Give the clipped co-assignment probability of one pair."""
-    p = sum(float(W[i, k]) * float(W[j, k]) for k in range(W.shape[1]))
+def pair_probability(W, i: int, j: int, p_clip=P_CLIP, B=None) -> float:
+    """Give the clipped expected similarity of one pair: its co-assignment probability without a response."""
+    g = W.shape[1]
+    if B is None:
+        p = sum(float(W[i, k]) * float(W[j, k]) for k in range(g))
+    else:
+        p = sum(float(W[i, a]) * float(B[a, b]) * float(W[j, b]) for a in range(g) for b in range(g))
     return min(max(p, p_clip), 1 - p_clip)
 
 
@@ -122,12 +127,13 @@ def unused_cost(n: int, g: int, penalty, eps=EPS, concentration=CONCENTRATION, w
     return n * (1 - concentration) * (g - 1) * math.log(w_floor)
 
 
-def divergences_K(s, memberships, kind: str, p_clip=P_CLIP) -> np.ndarray:
+def divergences_K(s, memberships, kind: str, p_clip=P_CLIP, responses=None) -> np.ndarray:
     """Sum the divergence over pairs for every view and pattern."""
     K = np.zeros((len(s), len(memberships)))
+    responses = [None] * len(memberships) if responses is None else responses
     for label, W in enumerate(memberships):
         for pair, (i, j) in enumerate(packed_pairs(len(W))):
-            p = pair_probability(W, i, j, p_clip)
+            p = pair_probability(W, i, j, p_clip, responses[label])
             for v in range(len(s)):
                 K[v, label] += divergence(p, float(s[v][pair]), kind)
     return K
@@ -194,11 +200,11 @@ def statistics(eta, s, kind: str) -> tuple:
     return stat, gamma
 
 
-def m_objective(W, stat, gamma: float, kind: str, penalty, p_clip=P_CLIP, **options) -> float:
+def m_objective(W, stat, gamma: float, kind: str, penalty, p_clip=P_CLIP, B=None, **options) -> float:
     """Give one pattern's M-step objective; ``stat`` is its packed (m,) row."""
     total = penalty_value(W, penalty, **options)
     for pair, (i, j) in enumerate(packed_pairs(len(W))):
-        p = pair_probability(W, i, j, p_clip)
+        p = pair_probability(W, i, j, p_clip, B)
         total += gamma * template_h(p, kind) - stat[pair] * template_a(p, kind)
     return float(total)
 
@@ -214,19 +220,39 @@ def penalty_gradient(W, penalty, eps=EPS, concentration=CONCENTRATION, w_floor=W
     return grad
 
 
-def m_gradient(W, stat, gamma: float, kind: str, penalty, p_clip=P_CLIP, **options) -> np.ndarray:
+def m_gradient(W, stat, gamma: float, kind: str, penalty, p_clip=P_CLIP, B=None, **options) -> np.ndarray:
     """Give the gradient of ``m_objective`` in W; the slope at a clipped p is the one at the clipped value."""
-    grad = penalty_gradient(W, penalty, **options)
+    grad, g = penalty_gradient(W, penalty, **options), W.shape[1]
     for pair, (i, j) in enumerate(packed_pairs(len(W))):
-        p = pair_probability(W, i, j, p_clip)
-        if kind == "reverse":
-            slope = gamma * math.log(p / (1 - p)) - stat[pair]
-        else:
-            slope = (gamma * p - stat[pair]) / (p * (1 - p))
-        for k in range(W.shape[1]):
-            grad[i, k] += slope * W[j, k]
-            grad[j, k] += slope * W[i, k]
+        slope = pair_slope(pair_probability(W, i, j, p_clip, B), stat[pair], gamma, kind)
+        for a, b in np.ndindex(g, g):
+            response = float(a == b) if B is None else B[a, b]
+            grad[i, a] += slope * response * W[j, b]
+            grad[j, a] += slope * response * W[i, b]
     return grad
+
+
+def pair_slope(p: float, stat: float, gamma: float, kind: str) -> float:
+    """Give the derivative of gamma h(p) - stat a(p) in p."""
+    if kind == "reverse":
+        return gamma * math.log(p / (1 - p)) - stat
+    return (gamma * p - stat) / (p * (1 - p))
+
+
+def response_gradient(W, B, stat, gamma: float, kind: str, p_clip=P_CLIP) -> np.ndarray:
+    """Give the gradient of ``m_objective`` in B as a free matrix: both orders of a pair count half each."""
+    grad = np.zeros(B.shape)
+    for pair, (i, j) in enumerate(packed_pairs(len(W))):
+        slope = pair_slope(pair_probability(W, i, j, p_clip, B), stat[pair], gamma, kind)
+        for a, b in np.ndindex(B.shape):
+            grad[a, b] += slope * (W[i, a] * W[j, b] + W[j, a] * W[i, b]) / 2
+    return grad
+
+
+def sigmoid_gradient(B, gB) -> list:
+    """Pull a gradient in B = sigmoid(phi), phi symmetric, back to phi's lower triangle, row by row."""
+    g = len(B)
+    return [(1 if a == b else 2) * gB[a, b] * B[a, b] * (1 - B[a, b]) for a in range(g) for b in range(a + 1)]
 
 
 def softmax_gradient(W, gW) -> np.ndarray:

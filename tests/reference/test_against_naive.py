@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from latentsimplex import em
-from latentsimplex.compute.cpu import pair_objective
+from latentsimplex.compute.cpu import expected_similarities, pair_objective, pair_terms
 from latentsimplex.compute.threads import Workers
 from latentsimplex.consensus import form_consensus
 from latentsimplex.divergence import DIVERGENCES, P_CLIP
+from latentsimplex.em import State
 from latentsimplex.estimates import estimate
 from latentsimplex.labels import joint_labels, pointwise_labels, spectral_labels, trim
 from latentsimplex.objective import (
@@ -30,6 +31,7 @@ from problems import (
     clustered_views,
     make_problem,
     mixed_memberships,
+    random_responses,
     same_partition,
 )
 from reference import naive
@@ -71,9 +73,14 @@ def _temperature(request):
     return request.param
 
 
-@pytest.fixture(params=[False, True], ids=["all used", "one unused"], name="problem")
-def _problem(request, seed, kind, penalty, temperature):
-    return make_problem(seed, kind, penalty, temperature, unused=request.param)
+@pytest.fixture(params=[False, True], ids=["all used", "one unused"], name="unused")
+def _unused(request):
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["identity", "learned"], name="problem")
+def _problem(request, seed, kind, penalty, temperature, unused):
+    return make_problem(seed, kind, penalty, temperature, unused, learned=request.param)
 
 
 def test_the_loops_restate_the_packages_constants():
@@ -167,7 +174,7 @@ def test_weight_penalty():
 
 
 def test_total_penalty(problem):
-    W, lam = problem.state
+    W, _, lam, _ = problem.state
     actual = membership_penalty(W, lam > 0, problem.model.penalty)
     assert_close(actual, naive.total_penalty(lam, list(W), problem.penalty))
 
@@ -176,9 +183,9 @@ def test_total_penalty(problem):
 
 
 def test_e_step(problem):
-    W, lam = problem.state
+    W, B, lam, _ = problem.state
     s = naive_similarities(problem)
-    K = naive.divergences_K(s, list(W), problem.kind)
+    K = naive.divergences_K(s, list(W), problem.kind, responses=B)
     temperature = problem.model.temperature
     eta = naive.e_step(K, lam, temperature)
     stat, gamma = naive.statistics(eta, s, problem.kind)
@@ -199,42 +206,64 @@ def test_weights_update_where_patterns_die(eta):
 
 
 def m_step_terms(problem):
-    """Return W, gamma (d,) and naive statistics (d, m) of the patterns that are in use."""
-    W, lam = problem.state
+    """Return W, B, gamma (d,) and naive statistics (d, m) of the patterns that are in use."""
+    W, B, lam, _ = problem.state
     live = lam > 0
     s = naive_similarities(problem)
-    eta = naive.e_step(naive.divergences_K(s, list(W), problem.kind), lam, problem.model.temperature)
-    stat, gamma = naive.statistics(eta, s, problem.kind)
-    return W[live], gamma[live], stat[live]
+    K = naive.divergences_K(s, list(W), problem.kind, responses=B)
+    stat, gamma = naive.statistics(naive.e_step(K, lam, problem.model.temperature), s, problem.kind)
+    return W[live], B[live], gamma[live], stat[live]
 
 
-def test_m_step_objective_and_gradient_in_memberships(problem):
-    W, gamma, stat = m_step_terms(problem)
-    value, gradient = pair_objective(W, gamma, stat, problem.model.divergence, Workers(1))
+def test_m_step_objective_and_gradients_in_memberships_and_responses(problem):
+    W, B, gamma, stat = m_step_terms(problem)
+    value, dW, dB = pair_objective(W, B, gamma, stat, problem.model.divergence, Workers(1))
     R, dR = problem.model.penalty.value_gradient(W)
-    arguments = list(zip(W, stat, gamma, strict=True))
-    assert_close(
-        value + R, [naive.m_objective(w, f, c, problem.kind, problem.penalty) for w, f, c in arguments]
-    )
-    expected = [naive.m_gradient(w, f, c, problem.kind, problem.penalty) for w, f, c in arguments]
-    assert_close(gradient + dR, np.array(expected))
+    for l, (w, b) in enumerate(zip(W, B, strict=True)):
+        arguments = (stat[l], gamma[l], problem.kind)
+        assert_close(value[l] + R[l], naive.m_objective(w, *arguments, problem.penalty, B=b))
+        assert_close(dW[l] + dR[l], naive.m_gradient(w, *arguments, problem.penalty, B=b))
+        assert_close(dB[l], naive.response_gradient(w, b, *arguments))
 
 
-def test_m_step_objective_and_gradient_in_theta(problem, monkeypatch):
-    W, gamma, stat = m_step_terms(problem)
+def test_divergences_of_views_from_patterns(problem):
+    """K = H - F A^T + const, which the E step only shows through eta and the loss."""
+    W, B, _, _ = problem.state
+    pairs = problem.pairs()
+    A, H = pair_terms(W, B, problem.model.divergence, Workers(1))
+    K = np.concatenate([H - F @ A.T + pairs.constants[rows, None] for rows, F in pairs.blocks()])
+    expected = naive.divergences_K(naive_similarities(problem), list(W), problem.kind, responses=B)
+    # terms of the size of H cancel where a pattern is close to a view
+    np.testing.assert_allclose(K, expected, rtol=1e-10, atol=1e-12 * np.abs(H).max())
+
+
+def test_expected_similarities(problem):
+    for w, b in zip(problem.state.W, problem.state.B, strict=True):
+        expected = [naive.pair_probability(w, i, j, B=b) for i, j in naive.packed_pairs(len(w))]
+        assert_close(expected_similarities(w, b, Workers(1)), expected)
+
+
+def test_m_step_objective_and_gradient_in_theta_and_phi(problem, monkeypatch):
+    W, B, gamma, stat = m_step_terms(problem)
     seen = {}
 
     def descend(start, value_gradient, n_steps, rate):
         seen["value"], seen["gradient"] = value_gradient(start)
-        return start, seen["value"]
+        return start, np.zeros(len(start), dtype=bool)
 
     monkeypatch.setattr(em, "adam", descend)
-    unmoved = em.m_step(W, gamma, stat, problem.model, Workers(1), n_steps=1, rate=0.1)
+    rate = np.full(len(W), 0.1)
+    unmoved, same_response, _ = em.m_step(W, B, gamma, stat, problem.model, Workers(1), 1, rate)
     assert_close(unmoved, W)
-    for l, w in enumerate(W):
-        arguments = (w, stat[l], gamma[l], problem.kind, problem.penalty)
-        assert_close(seen["value"][l], naive.m_objective(*arguments))
-        assert_close(seen["gradient"][l], naive.softmax_gradient(w, naive.m_gradient(*arguments)))
+    assert_close(same_response, B)
+    for l, (w, b) in enumerate(zip(W, B, strict=True)):
+        arguments = (stat[l], gamma[l], problem.kind)
+        assert_close(seen["value"][l], naive.m_objective(w, *arguments, problem.penalty, B=b))
+        dW = naive.m_gradient(w, *arguments, problem.penalty, B=b)
+        expected = naive.softmax_gradient(w, dW).ravel().tolist()
+        if problem.model.learned_response:
+            expected += naive.sigmoid_gradient(b, naive.response_gradient(w, b, *arguments))
+        assert_close(seen["gradient"][l], expected)
 
 
 def test_loss_at_the_end_of_a_search(seed, kind, penalty, temperature):
@@ -270,7 +299,9 @@ def test_estimates(seed):
         W *= rng.uniform(0.9, 1.1, size=W.shape)
         W[..., -1] *= 1e-4
         W /= W.sum(axis=-1, keepdims=True)
-    found, expected = estimate(eta, lam, W), naive.estimates(eta, lam, list(W))
+    B = random_responses(rng, d, g)
+    found = estimate(eta, State(W, B, lam, np.ones(d)))
+    expected = naive.estimates(eta, lam, list(W))
 
     assert found.view_patterns.tolist() == expected["view_patterns"].tolist()
     assert_close(found.responsibilities, expected["view_responsibilities"])
@@ -279,6 +310,12 @@ def test_estimates(seed):
     for l, (actual, wanted) in enumerate(zip(found.memberships, expected["memberships"], strict=True)):
         assert_close(actual, wanted)
         assert pointwise_labels(actual).tolist() == expected["pointwise_labels"][l].tolist()
+        # each kept column of W brings its row and its column of B
+        columns = [
+            W[expected["live"][l]].argmax(axis=1)[np.argmax(wanted.argmax(axis=1) == k)]
+            for k in range(wanted.shape[1])
+        ]
+        assert np.array_equal(found.responses[l], B[expected["live"][l]][np.ix_(columns, columns)])
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -58,6 +58,14 @@ def test_slope_vanishes_at_the_mean_of_the_views(name):
     np.testing.assert_allclose(slope, 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_mean_inverts_f(name):
+    d = DIVERGENCES[name]
+    np.testing.assert_allclose(d.mean(d.f(-np.log(S))), S, rtol=1e-12)
+    _, slope = d.value_slope(d.mean(d.f(-np.log(S))), 2.0, 2 * d.f(-np.log(S)))
+    np.testing.assert_allclose(slope, 0, atol=1e-9)
+
+
 def test_value_slope_leaves_its_arguments_alone():
     p, stat = P.copy(), np.ones(len(P))
     for d in DIVERGENCES.values():

@@ -10,64 +10,76 @@ from latentsimplex.compute import cpu
 from latentsimplex.compute.pairs import n_pairs, pack, row_start, unpack
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
-from latentsimplex.em import Model, Schedule, State
+from latentsimplex.em import Model, Schedule
 from latentsimplex.objective import PENALTIES
-from problems import KINDS, PENALTY_NAMES, interior_memberships, make_problem
+from problems import KINDS, PENALTY_NAMES, identities, interior_memberships, make_problem, random_responses
 
 
-def m_step_function(monkeypatch, W, gamma, stat, model):
-    """Return the theta that the M step starts from and the function it descends."""
+def m_step_function(monkeypatch, W, B, gamma, stat, model):
+    """Return the point that the M step starts from and the function it descends."""
     seen = []
 
     def descend(start, value_gradient, n_steps, rate):
         seen.append((start, value_gradient))
-        return start, value_gradient(start)[0]
+        return start, np.ones(len(start), dtype=bool)
 
-    monkeypatch.setattr(em, "adam", descend)
-    em.m_step(W, gamma, stat, model, Workers(1), 1, 0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(em, "adam", descend)
+        em.m_step(W, B, gamma, stat, model, Workers(1), 1, np.full(len(W), 0.1))
     return seen[0]
 
 
+@pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])
 @pytest.mark.parametrize("penalty", PENALTY_NAMES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_theta_gradient_against_finite_differences(kind, penalty, monkeypatch):
+def test_gradient_in_theta_and_phi_against_finite_differences(kind, penalty, learned, monkeypatch):
     rng = np.random.default_rng(5)
     d, n, g = 2, 7, 3
     W = interior_memberships(rng, d, n, g)
     gamma = np.array([3.0, 1.5])
     similarities = rng.uniform(0.05, 0.95, size=(d, n_pairs(n)))
     stat = gamma[:, None] * DIVERGENCES[kind].f(-np.log(similarities))
-    theta, function = m_step_function(
-        monkeypatch, W, gamma, stat, Model(DIVERGENCES[kind], PENALTIES[penalty])
-    )
-    _, gradient = function(theta)
+    B = random_responses(rng, d, g) if learned else identities(d, g)
+    model = Model(DIVERGENCES[kind], PENALTIES[penalty], learned_response=learned)
+    start, function = m_step_function(monkeypatch, W, B, gamma, stat, model)
+    assert start.shape == (d, n * g + (g * (g + 1) // 2 if learned else 0))
+    _, gradient = function(start)
     step = 1e-5
-    for index in np.ndindex(theta.shape):
-        moved = np.zeros_like(theta)
+    for index in np.ndindex(start.shape):
+        moved = np.zeros_like(start)
         moved[index] = step
-        difference = (function(theta + moved)[0] - function(theta - moved)[0]) / (2 * step)
+        difference = (function(start + moved)[0] - function(start - moved)[0]) / (2 * step)
         assert gradient[index] == pytest.approx(difference[index[0]], rel=1e-6, abs=1e-6)
         assert np.delete(difference, index[0]) == pytest.approx(0)
 
 
+@pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_m_step_lowers_its_objective_and_keeps_rows_on_the_simplex(kind, monkeypatch):
-    problem = make_problem(3, kind)
+def test_m_step_lowers_its_objective_and_stays_where_parameters_live(kind, learned, monkeypatch):
+    problem = make_problem(3, kind, learned=learned)
     found = em.e_step(problem.pairs(), problem.state, problem.model)
-    arguments = (problem.state.W, found.gamma, found.stat, problem.model)
-    W = em.m_step(*arguments, Workers(1), n_steps=20, rate=0.1)
-    _, objective = m_step_function(monkeypatch, *arguments)
-    before, _ = objective(em.logits(problem.state.W))
-    after, _ = objective(em.logits(W))
+    data = (found.gamma, found.stat, problem.model)
+    rate = np.full(len(problem.state.W), 0.1)
+    W, B, new_rate = em.m_step(*problem.state[:2], *data, Workers(1), 20, rate)
+
+    def objective(W, B):
+        start, function = m_step_function(monkeypatch, W, B, *data)
+        return function(start)[0]
+
+    before, after = objective(*problem.state[:2]), objective(W, B)
     assert (after < before).all()
+    assert np.array_equal(new_rate, rate)
     np.testing.assert_allclose(W.sum(axis=-1), 1, rtol=1e-14)
+    assert np.array_equal(B, B.transpose(0, 2, 1))
+    assert np.array_equal(B, problem.state.B) == (not learned)
+    assert ((B >= 0) & (B <= 1)).all()
 
 
 def test_clipped_pairs_are_still_pulled_back():
     """Two samples that are surely apart, under a statistic that wants them together."""
     W = np.array([[[1.0, 0.0], [0.0, 1.0]]])
-    _, gradient = cpu.pair_objective(
-        W, np.array([1.0]), np.array([[3.0]]), DIVERGENCES["reverse"], Workers(1)
+    _, gradient, _ = cpu.pair_objective(
+        W, identities(1, 2), np.array([1.0]), np.array([[3.0]]), DIVERGENCES["reverse"], Workers(1)
     )
     assert gradient[0, 0, 1] < 0
     assert gradient[0, 1, 0] < 0
@@ -82,7 +94,7 @@ def test_logits_invert_softmax_and_survive_zeros():
 
 def test_dead_patterns_take_no_part():
     problem = make_problem(2, unused=True)
-    pairs, (W, lam) = problem.pairs(), problem.state
+    pairs, (W, _, lam, _) = problem.pairs(), problem.state
     found = em.e_step(pairs, problem.state, problem.model)
     assert (found.eta[:, -1] == 0).all()
     assert len(found.stat) == (lam > 0).sum() == len(lam) - 1
@@ -103,18 +115,22 @@ def test_a_pattern_that_dies_leaves_the_others_their_own_statistics():
     expectation = em.Expectation(np.zeros((3, d)), gamma, stat, 0.0, 0.0)
     found = em.maximisation(problem.state, expectation, problem.model, Schedule(steps=3), Workers(1))
     assert found.lam[0] == 0
-    expected = em.m_step(
-        problem.state.W[1:], gamma[1:], stat[1:], problem.model, Workers(1), n_steps=3, rate=Schedule().rate
+    W, B, rate = problem.state.W[1:], problem.state.B[1:], problem.state.rate[1:]
+    expected, _, expected_rate = em.m_step(
+        W, B, gamma[1:], stat[1:], problem.model, Workers(1), n_steps=3, rate=rate
     )
     assert np.array_equal(found.W[1:], expected)
+    assert np.array_equal(found.rate[1:], expected_rate)
+    assert found.rate[0] == problem.state.rate[0]
 
 
 def test_maximisation_leaves_the_state_it_was_given():
-    problem = make_problem(0)
-    before = problem.state.W.copy()
+    problem = make_problem(0, learned=True)
+    before = [part.copy() for part in problem.state]
     found = em.e_step(problem.pairs(), problem.state, problem.model)
     em.maximisation(problem.state, found, problem.model, Schedule(), Workers(1))
-    assert np.array_equal(problem.state.W, before)
+    for part, was in zip(problem.state, before, strict=True):
+        assert np.array_equal(part, was)
 
 
 @pytest.mark.parametrize("gamma", [[3.0, 1.0], [4.0, 0.3, 1.7], [0.5, 0.5, 5.0, 0.0]])
@@ -130,7 +146,8 @@ def test_weights_when_no_pattern_has_enough():
 
 def test_low_temperature_is_certain_and_high_temperature_is_the_prior():
     problem = make_problem(1)
-    state = State(problem.state.W, np.full(len(problem.state.lam), 1 / len(problem.state.lam)))
+    d = len(problem.state.lam)
+    state = problem.state._replace(lam=np.full(d, 1 / d))
     cold, hot = (
         em.e_step(problem.pairs(), state, Model(problem.model.divergence, problem.model.penalty, t)).eta
         for t in (1e-6, 1e9)
@@ -147,17 +164,20 @@ def test_first_state_fits_each_pattern_to_its_own_views():
     state = em.first_state(pairs, labels, problem.state.W[:2], problem.model, schedule)
     F = np.concatenate([F for _, F in pairs.blocks()])
     stat = np.array([F[labels == l].sum(axis=0) for l in range(2)])
-    expected = em.m_step(
+    expected, _, _ = em.m_step(
         problem.state.W[:2],
+        problem.state.B[:2],
         np.bincount(labels).astype(float),
         stat,
         problem.model,
         Workers(1),
         n_steps=4,
-        rate=schedule.rate,
+        rate=np.full(2, schedule.rate),
     )
     np.testing.assert_allclose(state.W, expected, rtol=1e-8)
     assert state.lam.tolist() == [0.5, 0.5]
+    assert state.rate.tolist() == [schedule.rate] * 2
+    assert np.array_equal(state.B, problem.state.B[:2])
 
 
 def test_run_ends_with_the_e_step_of_the_state_it_returns():
@@ -195,39 +215,62 @@ def test_stopping_rule(curve, expected):
     assert em.has_converged(curve, Schedule(window=2, tol=0.01)) is expected
 
 
+def test_steps_that_do_not_help_are_halved():
+    """A certain pattern that agrees with its statistic cannot improve; a mixed one can."""
+    W = np.array([np.eye(2)[[0, 0, 1, 1]], np.full((4, 2), 0.5)])
+    W[1, 0] = [0.6, 0.4]
+    together = np.equal.outer([0, 0, 1, 1], [0, 0, 1, 1])
+    stat = np.tile(pack(np.where(together, 9.0, -9.0)), (2, 1))
+    model = Model(DIVERGENCES["reverse"], PENALTIES[None])
+    arguments = (np.ones(2), stat, model, Workers(1), 5, np.array([0.1, 0.04]))
+    found, _, rate = em.m_step(W, identities(2, 2), *arguments)
+    np.testing.assert_allclose(found[0], W[0], atol=1e-15)
+    assert rate.tolist() == [0.05, 0.04]
+
+
+def test_run_stands_still_when_live_patterns_can_take_no_step():
+    problem = make_problem(2, unused=True)
+    schedule = Schedule(max_iter=50)
+    shortest = em.SHORTEST_STEP * schedule.rate
+    dead = problem.state.lam == 0
+    short = problem.state._replace(rate=np.where(dead, schedule.rate, 0.9 * shortest))
+    fit = em.run(problem.pairs(), short, problem.model, schedule)
+    assert fit.converged
+    assert len(fit.loss_curve) == 1
+    long = problem.state._replace(rate=np.where(np.arange(len(dead)) == 0, shortest, short.rate))
+    assert not em.stands_still(long, schedule)
+
+
 # Adam
 
 
-def test_adam_never_returns_a_worse_point():
-    values, points = adam(np.zeros((3, 2)), lambda x: (-(x**2).sum(axis=1) * 0, np.ones_like(x)), 5, 0.1)[
-        ::-1
-    ]
-    assert values.tolist() == [0, 0, 0]
-    assert not points.any()
+def bowl(x):
+    return (x**2).sum(axis=1), 2 * x
 
-    def bowl(x):
-        return (x**2).sum(axis=1), 2 * x
+
+def test_adam_never_returns_a_worse_point():
+    flat = (np.zeros((3, 2)), lambda x: (np.zeros(len(x)), np.ones_like(x)), 5, np.full(3, 0.1))
+    points, improved = adam(*flat)
+    assert not points.any()
+    assert not improved.any()
 
     start = np.array([[0.01, 0.0], [4.0, -4.0]])
-    best, least = adam(start, bowl, 3, 1.0)
+    best, improved = adam(start, bowl, 3, np.ones(2))
     assert np.array_equal(best[0], start[0])
-    assert least[1] < 32
-    assert least == pytest.approx(bowl(best)[0])
+    assert bowl(best)[0][1] < 32
+    assert improved.tolist() == [False, True]
 
 
-def test_adam_solves_each_problem_by_itself():
-    def bowl(x):
-        return (x**2).sum(axis=1), 2 * x
-
-    start = np.array([[3.0, 1.0], [-2.0, 0.5]])
-    together, _ = adam(start, bowl, 10, 0.1)
-    apart = np.concatenate([adam(start[l : l + 1], bowl, 10, 0.1)[0] for l in range(2)])
+def test_adam_solves_each_problem_by_itself_with_a_rate_of_its_own():
+    start, rate = np.array([[3.0, 1.0], [-2.0, 0.5]]), np.array([0.1, 0.03])
+    together, _ = adam(start, bowl, 10, rate)
+    apart = np.concatenate([adam(start[l : l + 1], bowl, 10, rate[l : l + 1])[0] for l in range(2)])
     assert np.array_equal(together, apart)
 
 
 def test_adams_first_step_has_the_size_of_its_rate():
-    best, _ = adam(np.array([[3.0]]), lambda x: (x[:, 0] ** 2, 2 * x), 1, 0.25)
-    assert best[0, 0] == pytest.approx(2.75)
+    best, _ = adam(np.array([[3.0], [3.0]]), bowl, 1, np.array([0.25, 0.5]))
+    assert best[:, 0] == pytest.approx([2.75, 2.5])
 
 
 # Pairs and tiles

@@ -173,6 +173,7 @@ def test_options_reach_the_fit():
         "penalty": None,
         "temperature": 50.0,
         "similarity": LocalScaling(quantile=0.5),
+        "search": "moves",
         "n_clusters": 2,
         "n_patterns": 1,
         "max_iter": 3,
@@ -185,6 +186,8 @@ def test_options_reach_the_fit():
         "penalty": "group",
         "temperature": 1.0,
         "similarity": "local-scaling",
+        "response": "identity",
+        "search": "plain",
     }
     assert LatentSimplexPosition(**QUICK, **explicit).fit(VIEWS).loss_ == base.loss_
 
@@ -210,6 +213,7 @@ def test_paper_is_unfitted_and_clonable():
     assert model.response == "identity"
     assert model.penalty == "group"
     assert model.temperature == 1
+    assert model.search == "plain"
 
 
 def test_paper_is_overridden_by_what_is_given():

@@ -30,6 +30,7 @@ FILES = {
         "figure2-cluster-graphs.png",
         "figure3-similarities.png",
         "figure4-coassignments.png",
+        "figure4-with-moves.png",
         "figure5-memberships.png",
     },
     "consensus-example": {

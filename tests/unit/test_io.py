@@ -16,7 +16,7 @@ from latentsimplex.archive import HEADER, pack, read_arrays, read_header
 from latentsimplex.consensus import Consensus
 from latentsimplex.datasets import running_example
 from latentsimplex.io import SCHEMA
-from latentsimplex.similarity import LocalScaling
+from latentsimplex.similarity import Diffusion, LocalScaling
 
 QUICK = {"n_clusters": 3, "n_init": 2, "max_iter": 4, "random_state": 0}
 
@@ -54,6 +54,11 @@ MODELS = {
     "groups": lambda: fitted(frame(), views=np.array([0, 0, 1, 1, 2, 2])),
     "kernel": lambda: fitted(views(), similarity=LocalScaling(power=2.0, neighbour=7), memory_limit="1GB"),
     "precomputed": lambda: fitted([correlation_kernel(view) for view in views()], similarity="precomputed"),
+    "per feature": lambda: fitted(views(), similarity=LocalScaling(per_feature=True)),
+    "diffusion": lambda: fitted(views(), similarity=Diffusion(neighbours=5, mean=0.3, standardise=False)),
+    "learned": lambda: fitted(
+        views(), similarity="diffusion", response="learned", penalty="bic", search="moves"
+    ),
     "one constant": lambda: fitted_with_a_warning(with_a_constant_view()),
     "all constant": lambda: fitted_with_a_warning(np.ones((5, 2))),
     "paper": lambda: LatentSimplexPosition.paper(**QUICK, penalty=None, tol=np.float64(0.5)).fit(views()),
@@ -114,6 +119,16 @@ def test_parameters_come_back(name, tmp_path):
     model = model_called(name)
     model.save(tmp_path / "model")
     assert load(tmp_path / "model").get_params() == model.get_params()
+
+
+def test_learned_responses_come_back(tmp_path):
+    model = model_called("learned")
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model").responses_
+    assert [B.shape for B in again] == [(g, g) for g in model.n_clusters_]
+    assert any(not np.array_equal(B, np.eye(len(B))) for B in again)
+    for found, expected in zip(again, model.responses_, strict=True):
+        assert np.array_equal(found, expected)
 
 
 def test_group_labels_come_back_as_a_list(tmp_path):
@@ -329,6 +344,9 @@ HEADER_CHANGES = {
     "a kernel's unknown field": lambda h: h["parameters"].update(
         similarity={"kernel": "LocalScaling", "fields": {"x": 1}}
     ),
+    "a diffusion out of range": lambda h: h["parameters"].update(
+        similarity={"kernel": "Diffusion", "fields": {"mean": 2.0}}
+    ),
     "a kernel's bad field": lambda h: h["parameters"].update(
         similarity={"kernel": "LocalScaling", "fields": {"quantile": 2.0}}
     ),
@@ -344,6 +362,9 @@ def test_a_header_that_does_not_fit(change, saved):
 ARRAY_CHANGES = {
     "an array that is missing": lambda a: a.pop("labels_"),
     "memberships that are missing": lambda a: a.pop("memberships_/0"),
+    "responses that are missing": lambda a: a.pop("responses_/0"),
+    "a response too large": lambda a: a.update({"responses_/0": np.eye(len(a["responses_/0"]) + 1)}),
+    "a response that is not square": lambda a: a.update({"responses_/0": a["responses_/0"][1:]}),
     "floats for integers": lambda a: a.update(labels_=a["labels_"].astype(float)),
     "text": lambda a: a.update(loss_curve_=a["loss_curve_"].astype(str)),
     "a shape of its own": lambda a: a.update(labels_=a["labels_"][:-1]),

@@ -5,7 +5,14 @@ import pytest
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
-from latentsimplex.labels import joint_labels, match_labels, pointwise_labels, spectral_labels, trim
+from latentsimplex.labels import (
+    joint_labels,
+    match_labels,
+    pointwise_labels,
+    spectral_labels,
+    trim,
+    used_columns,
+)
 from problems import same_partition
 
 
@@ -29,6 +36,17 @@ def test_trim_keeps_columns_that_lead_somewhere():
     W = np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6], [0.2, 0.3, 0.5]])
     # the middle column leads nowhere; of the others the last is heavier
     np.testing.assert_allclose(trim(W), [[2 / 7, 5 / 7], [6 / 7, 1 / 7], [5 / 7, 2 / 7]])
+
+
+def test_used_columns_are_those_that_trim_keeps():
+    W, _ = blurred(np.random.default_rng(1), 30, 5, sharpness=0.5)
+    W[:, 2] = 1e-3
+    columns = used_columns(W)
+    assert 2 not in columns
+    kept = W[:, columns]
+    assert np.array_equal(kept / kept.sum(axis=1, keepdims=True), trim(W))
+    # ties of weight stay in the order of columns
+    assert used_columns(np.eye(3)[[2, 0, 0, 2]]).tolist() == [0, 2]
 
 
 def test_trim_is_done_after_once():

@@ -6,8 +6,12 @@ import pytest
 from latentsimplex.objective import (
     LAMBDA_FLOOR,
     PENALTIES,
+    ClusterPrice,
     DirichletRows,
     GroupPenalty,
+    NoPenalty,
+    Scaled,
+    bic_prices,
     membership_penalty,
     weight_penalty,
 )
@@ -99,3 +103,59 @@ def test_unused_patterns_pay_their_charge_whatever_is_left_in_them():
     assert paid == pytest.approx(values[0] + 2 * penalty.unused(6, 2))
     W[1:] = 0.5
     assert membership_penalty(W, live, penalty) == paid
+
+
+# Shares and prices
+
+
+@pytest.mark.parametrize("name", PENALTY_NAMES)
+def test_a_share_of_a_penalty(name):
+    W = interior_memberships(np.random.default_rng(0), 2, 6, 3)
+    value, gradient = PENALTIES[name].value_gradient(W)
+    share = Scaled(PENALTIES[name], 0.25)
+    np.testing.assert_allclose(share.value_gradient(W)[0], value / 4)
+    np.testing.assert_allclose(share.value_gradient(W)[1], gradient / 4)
+    assert share.unused(6, 3) == pytest.approx(PENALTIES[name].unused(6, 3) / 4)
+    assert share.softened() == [share]
+
+
+@pytest.mark.parametrize("penalty", [GroupPenalty(0.01), DirichletRows(0.3)])
+def test_a_penalty_comes_in_from_nothing_to_all_of_it(penalty):
+    W = interior_memberships(np.random.default_rng(0), 1, 6, 3)
+    first, *_, last = penalty.softened()
+    assert first == NoPenalty()
+    assert last is penalty
+    sizes = [abs(step.value_gradient(W)[0][0]) for step in penalty.softened()]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) == len(sizes) > 2
+
+
+@pytest.mark.parametrize("penalty", [NoPenalty(), ClusterPrice((1.0, 2.0))])
+def test_a_penalty_without_slope_is_not_softened(penalty):
+    assert penalty.softened() == [penalty]
+
+
+@pytest.mark.parametrize(("n", "g", "temperature"), [(10, 1, 1.0), (120, 6, 60.0), (7, 4, 0.5)])
+def test_prices_by_the_formula(n, g, temperature):
+    """Half a logarithm of n for each free number: k - 1 sizes and a symmetric k x k response."""
+    prices = bic_prices(n, g, temperature)
+    assert len(prices) == g
+    for k, price in enumerate(prices, start=1):
+        free = (k - 1) + sum(1 for a in range(k) for b in range(a + 1))
+        assert price == pytest.approx(temperature * free * 0.5 * np.log(n), rel=1e-14)
+
+
+def test_a_price_counts_the_clusters_that_some_sample_prefers():
+    W = np.array([np.eye(3)[[0, 1, 2, 0]], np.eye(3)[[1, 1, 1, 1]], np.eye(3)[[0, 2, 2, 0]]])
+    W = 0.9 * W + 0.1 / 3
+    values, gradient = ClusterPrice((5.0, 7.0, 11.0)).value_gradient(W)
+    assert values.tolist() == [11.0, 5.0, 7.0]
+    assert gradient.shape == W.shape
+    assert not gradient.any()
+
+
+def test_an_unused_pattern_pays_for_one_cluster():
+    price = ClusterPrice((5.0, 7.0, 11.0))
+    W = np.tile(np.eye(3)[[0, 1, 2, 0]], (3, 1, 1))
+    assert price.unused(4, 3) == 5
+    assert membership_penalty(W, np.array([True, False, False]), price) == 11 + 2 * 5

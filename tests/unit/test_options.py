@@ -6,14 +6,21 @@ import numpy as np
 import pytest
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.options import check_jobs, generator, resolve_model
+from latentsimplex.divergence import DIVERGENCES
+from latentsimplex.em import Model
+from latentsimplex.objective import PENALTIES, ClusterPrice, bic_prices
+from latentsimplex.options import check_jobs, generator, resolve_choices
 
 X = np.arange(12.0).reshape(6, 2)
 
 UNKNOWN = {
     "divergence": ("kl", "divergence='kl' is unknown: choose one of 'auto', 'reverse', 'forward'."),
-    "response": ("free", "response='free' is unknown: choose one of 'auto', 'identity'."),
-    "penalty": ("lasso", "penalty='lasso' is unknown: choose one of 'auto', 'group', 'dirichlet', None."),
+    "response": ("free", "response='free' is unknown: choose one of 'auto', 'identity', 'learned'."),
+    "penalty": (
+        "lasso",
+        "penalty='lasso' is unknown: choose one of 'auto', 'group', 'dirichlet', None, 'bic'.",
+    ),
+    "search": ("greedy", "search='greedy' is unknown: choose one of 'auto', 'plain', 'moves'."),
     "device": ("tpu", "device='tpu' is unknown: choose one of 'cpu'."),
     "temperature": (0, "temperature=0 is not valid: give a number greater than 0."),
     "tol": (-0.1, "tol=-0.1 is not valid: give a number greater than 0."),
@@ -29,10 +36,7 @@ UNKNOWN = {
 }
 
 LATER = {
-    "response": ("learned", "response='learned' is not built yet: choose one of 'auto', 'identity'."),
-    "penalty": ("bic", "penalty='bic' is not built yet: choose one of 'auto', 'group', 'dirichlet', None."),
     "device": ("cuda", "device='cuda' is not built yet: choose one of 'cpu'."),
-    "similarity": ("diffusion", 'similarity="diffusion" is not built yet'),
 }
 
 
@@ -53,7 +57,7 @@ def test_option_of_a_later_release(name):
 @pytest.mark.parametrize("value", [True, None, np.nan, np.inf, "warm", [1.0]])
 def test_temperature_is_a_positive_number(value):
     with pytest.raises(ValueError, match="temperature="):
-        resolve_model("auto", "auto", "auto", value)
+        resolve_choices("auto", "auto", "auto", value, "auto")
 
 
 @pytest.mark.parametrize("value", [True, None, 2.0, "3", -1])
@@ -63,15 +67,36 @@ def test_counts_are_whole_numbers(value):
 
 
 def test_numbers_of_numpy_are_numbers():
-    model = resolve_model("reverse", "identity", None, np.float32(4))
-    assert model.temperature == 4
+    assert resolve_choices("reverse", "identity", None, np.float32(4), "plain").temperature == 4
     quick = LatentSimplexPosition(np.int64(2), np.int32(1), n_init=np.int64(1), max_iter=2, random_state=0)
     assert quick.fit(X).n_iter_ == 2
 
 
 def test_auto_is_the_papers_choice():
-    assert resolve_model("auto", "auto", "auto", "auto") == resolve_model("reverse", "identity", "group", 1.0)
-    assert resolve_model("forward", "auto", "auto", "auto") != resolve_model("auto", "auto", "auto", "auto")
+    auto = resolve_choices(*["auto"] * 5)
+    assert auto == resolve_choices("reverse", "identity", "group", 1.0, "plain")
+    assert auto != resolve_choices("forward", *["auto"] * 4)
+    assert auto.model(6, 2) == Model(DIVERGENCES["reverse"], PENALTIES["group"], 1.0, False)
+
+
+@pytest.mark.parametrize("search", ["auto", "plain"])
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"response": "learned"}, 'response="learned" needs a spectral start'),
+        ({"penalty": "bic"}, 'penalty="bic" has no slope and only moves can lower it'),
+    ],
+    ids=["learned", "bic"],
+)
+def test_what_only_moves_can_fit_is_refused_without_them(option, message, search):
+    with pytest.raises(ValueError, match=re.escape(message) + '.*: set search="moves" with it'):
+        LatentSimplexPosition(**option, search=search).fit(X)
+
+
+def test_choices_become_a_model_once_the_size_is_known():
+    model = resolve_choices("forward", "learned", "bic", 3.0, "moves").model(20, 4)
+    assert model == Model(DIVERGENCES["forward"], ClusterPrice(bic_prices(20, 4, 3.0)), 3.0, True)
+    assert len(model.penalty.prices) == 4
 
 
 def test_options_are_checked_before_the_data_are_read():

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from latentsimplex.similarity import (
+    Diffusion,
     FunctionKernel,
     LocalScaling,
     Precomputed,
@@ -80,6 +81,26 @@ def test_neighbour_may_be_a_numpy_integer():
     assert np.array_equal(
         LocalScaling(neighbour=np.int64(3)).exponents(X), LocalScaling(neighbour=3).exponents(X)
     )
+
+
+@pytest.mark.parametrize("settings", [{}, {"power": 2.0, "neighbour": 4}, {"standardise": True}], ids=str)
+def test_per_feature_is_the_mean_of_features_alone(settings):
+    alone = [np.exp(-LocalScaling(**settings).exponents(X[:, [k]])) for k in range(3)]
+    together = np.exp(-LocalScaling(per_feature=True, **settings).exponents(X))
+    np.testing.assert_allclose(together, (alone[0] + alone[1] + alone[2]) / 3, rtol=1e-12)
+
+
+def test_per_feature_needs_no_common_scale():
+    kernel = LocalScaling(per_feature=True)
+    np.testing.assert_allclose(kernel.exponents(X * [1, 1000, 1e-3]), kernel.exponents(X), rtol=1e-9)
+
+
+def test_per_feature_bounds_what_one_wild_value_does():
+    wild = X.copy()
+    wild[0, 0] = 1e9
+    before, after = (np.exp(-LocalScaling(per_feature=True).exponents(data)) for data in (X, wild))
+    assert np.abs(after - before).max() <= 1 / 3
+    assert not LocalScaling(per_feature=True).exponents(np.full((6, 2), 3.0)).any()
 
 
 def test_exponents_are_clipped_where_similarities_would_be_certain():
@@ -161,6 +182,7 @@ def test_object_and_function_kernels_agree():
 def test_named_kernels():
     assert as_kernel("auto") == as_kernel("local-scaling") == LocalScaling()
     assert as_kernel("precomputed") == Precomputed()
+    assert as_kernel("diffusion") == Diffusion()
     kernel = LocalScaling(power=2.0, neighbour=7)
     assert as_kernel(kernel) is kernel
 
@@ -169,14 +191,9 @@ def test_named_kernels():
 def test_unknown_similarity(unknown):
     with pytest.raises(
         ValueError,
-        match=r"is not a way to compare samples: choose one of 'auto', 'local-scaling', 'precomputed'",
+        match=r"is not a way to compare samples: choose one of 'auto', 'local-scaling', 'diffusion', 'precomputed'",
     ):
         as_kernel(unknown)
-
-
-def test_diffusion_is_for_later():
-    with pytest.raises(ValueError, match='similarity="diffusion" is not built yet: use "local-scaling"'):
-        as_kernel("diffusion")
 
 
 class Fixed:

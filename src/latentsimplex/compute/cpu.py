@@ -5,7 +5,8 @@ products of pair values over chunks of pairs.
 symbol       name              shape      meaning
 ============ ================= ========== ==========================================
 W            ``W``             n x g      memberships of one pattern
-p            ``p``             m          packed co-assignments, w_i . w_j for i < j
+B            ``B``             g x g      response of the pattern, symmetric; the identity in the paper
+q            ``q``             m          packed expected similarities w_i^T B w_j for i < j
 stat, gamma  ``stat, gamma``   m, scalar  sufficient statistics of the pattern
 F            ``F``             b x m      pair values f(s) of a block of views
 ============ ================= ========== ==========================================
@@ -55,18 +56,28 @@ def _upper(n_rows: int, n_columns: int) -> np.ndarray:
     return np.arange(n_columns) >= np.arange(n_rows)[:, None]
 
 
-def _tile_probabilities(W: Array, start: int, stop: int) -> Array:
-    p = (W[start:stop] @ W[start + 1 :].T)[_upper(stop - start, len(W) - start - 1)]
-    return np.clip(p, P_CLIP, 1 - P_CLIP, out=p)
+def _tile_similarities(W: Array, WB: Array, start: int, stop: int) -> Array:
+    q = (WB[start:stop] @ W[start + 1 :].T)[_upper(stop - start, len(W) - start - 1)]
+    return np.clip(q, P_CLIP, 1 - P_CLIP, out=q)
 
 
-def coassignment_terms(memberships: Array, divergence: Divergence, workers: Workers) -> tuple[Array, Array]:
-    """Return A (d x m), the packed a(p) of each pattern, and H (d), the sums of h(p)."""
+def expected_similarities(W: Array, B: Array, workers: Workers) -> Array:
+    """Return the packed q = w_i^T B w_j (m,) of one pattern, kept off 0 and 1."""
+    WB = W @ B
+    parts = workers.starmap(lambda start, stop: _tile_similarities(W, WB, start, stop), tiles(len(W)))
+    return np.concatenate(parts)
+
+
+def pair_terms(
+    memberships: Array, responses: Array, divergence: Divergence, workers: Workers
+) -> tuple[Array, Array]:
+    """Return A (d x m), the packed a(q) of each pattern, and H (d), the sums of h(q)."""
     d, n, _ = memberships.shape
+    products = memberships @ responses
     A = np.empty((d, n_pairs(n)))
 
     def tile(l: int, start: int, stop: int) -> float:
-        a, h = divergence.a_h(_tile_probabilities(memberships[l], start, stop))
+        a, h = divergence.a_h(_tile_similarities(memberships[l], products[l], start, stop))
         A[l, row_start(start, n) : row_start(stop, n)] = a
         return float(h.sum())
 
@@ -75,32 +86,34 @@ def coassignment_terms(memberships: Array, divergence: Divergence, workers: Work
 
 
 def pair_objective(
-    memberships: Array, gamma: Array, stat: Array, divergence: Divergence, workers: Workers
-) -> tuple[Array, Array]:
-    """Return sum_{i<j} [gamma h(p) - stat a(p)] of each pattern and its gradient G W.
+    memberships: Array, responses: Array, gamma: Array, stat: Array, divergence: Divergence, workers: Workers
+) -> tuple[Array, Array, Array]:
+    """Return sum_{i<j} [gamma h(q) - stat a(q)] of each pattern and its gradients in W and in B.
 
-    Parameters are ``memberships`` (d, n, g), ``gamma`` (d,) and ``stat`` (d, m); the results have
-    shapes (d,) and (d, n, g). A clipped p takes the slope at the clipped value, so that a pair
-    that has saturated against its statistic is still pulled back.
+    With G the symmetric matrix of slopes, dW = G W B and dB = W^T G W / 2, B taken as a free matrix.
+    Shapes: ``memberships`` (d, n, g), ``responses`` (d, g, g), ``gamma`` (d,), ``stat`` (d, m); the
+    results have shapes (d,), (d, n, g) and (d, g, g). A clipped q takes the slope at the clipped
+    value, so that a pair that has saturated against its statistic is still pulled back.
     """
     d, n, _ = memberships.shape
+    products = memberships @ responses
 
     def tile(l: int, start: int, stop: int) -> tuple[float, Array, Array]:
         W = memberships[l]
-        p = _tile_probabilities(W, start, stop)
-        value, slope = divergence.value_slope(p, gamma[l], stat[l, row_start(start, n) : row_start(stop, n)])
+        q = _tile_similarities(W, products[l], start, stop)
+        value, slope = divergence.value_slope(q, gamma[l], stat[l, row_start(start, n) : row_start(stop, n)])
         G = np.zeros((stop - start, n - start - 1))
         G[_upper(*G.shape)] = slope
         return float(value.sum()), G @ W[start + 1 :], G.T @ W[start:stop]
 
     values = np.zeros(d)
-    gradient = np.zeros_like(memberships)
+    GW = np.zeros_like(memberships)
     jobs = [(l, *rows) for l in range(d) for rows in tiles(n)]
     for (l, start, stop), (value, upper, lower) in zip(jobs, workers.starmap(tile, jobs), strict=True):
         values[l] += value
-        gradient[l, start:stop] += upper
-        gradient[l, start + 1 :] += lower
-    return values, gradient
+        GW[l, start:stop] += upper
+        GW[l, start + 1 :] += lower
+    return values, GW @ responses, memberships.transpose(0, 2, 1) @ GW / 2
 
 
 def _chunks(m: int) -> list[tuple[slice]]:

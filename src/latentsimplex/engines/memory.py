@@ -17,7 +17,9 @@ FALLBACK_BYTES = 4 * 10**9
 SHARE_OF_FREE = 0.5
 FLOAT = 8
 WORKING_COPIES = 4
-"""A(p), the statistics, and the partial statistics of the blocks in flight: each d x m."""
+"""A(q), the statistics, and their copies while a step or a move is tried: each d x m."""
+SCRATCH_COPIES = 12
+"""What a kernel or a spectral start holds at its peak, about six n x n matrices, whatever d."""
 
 
 def memory_budget(limit: Any) -> int:
@@ -71,10 +73,10 @@ def keep_pairs(n_views: int, n_samples: int, n_patterns: int, budget: int) -> bo
 
 def working_bytes(n_samples: int, n_patterns: int) -> int:
     """Return what EM holds whatever the number of views."""
-    return FLOAT * n_pairs(n_samples) * (WORKING_COPIES * n_patterns + 2)
+    return FLOAT * n_pairs(n_samples) * (WORKING_COPIES * n_patterns + SCRATCH_COPIES)
 
 
 def largest_n(n_patterns: int, budget: int) -> int:
     """Return the largest number of samples whose working arrays fit the budget."""
-    pairs = budget // (FLOAT * (WORKING_COPIES * n_patterns + 2))
+    pairs = budget // (FLOAT * (WORKING_COPIES * n_patterns + SCRATCH_COPIES))
     return (1 + math.isqrt(1 + 8 * pairs)) // 2

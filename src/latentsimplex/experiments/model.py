@@ -15,11 +15,26 @@ from latentsimplex.similarity import as_kernel, checked_exponents, clip_exponent
 N_INIT = 2
 """Random starts of a fit. The paper says "multiple"; two keep a seed of any experiment within a minute."""
 
+BEYOND: dict[str, Any] = {
+    "similarity": "diffusion",
+    "divergence": "forward",
+    "response": "learned",
+    "penalty": "bic",
+    "temperature": "n/2",
+    "search": "moves",
+}
+"""What goes beyond the paper, together: see docs/fidelity.md."""
+
 
 def fit_paper(
     views: Any, n_clusters: int, n_patterns: int, seed: int, **settings: Any
 ) -> LatentSimplexPosition:
-    """Return the model of the paper's text, fitted with at most these numbers of clusters and patterns."""
+    """Return the model of the paper's text, fitted with at most these numbers of clusters and patterns.
+
+    ``settings`` replace the paper's; a temperature "n/2" is half the number of samples.
+    """
+    if settings.get("temperature") == "n/2":
+        settings["temperature"] = len(views[0]) / 2
     model = LatentSimplexPosition.paper(
         n_clusters, n_patterns, **{"n_init": N_INIT, "random_state": seed, **settings}
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from latentsimplex.similarity.diffusion import Diffusion
 from latentsimplex.similarity.kernel import FunctionKernel, Kernel, checked_exponents, clip_exponents
 from latentsimplex.similarity.local_scaling import LocalScaling
 from latentsimplex.similarity.precomputed import Precomputed
 
 __all__ = [
+    "Diffusion",
     "FunctionKernel",
     "Kernel",
     "LocalScaling",
@@ -18,14 +20,19 @@ __all__ = [
     "clip_exponents",
 ]
 
-NAMED = {"auto": LocalScaling, "local-scaling": LocalScaling, "precomputed": Precomputed}
+NAMED = {
+    "auto": LocalScaling,
+    "local-scaling": LocalScaling,
+    "diffusion": Diffusion,
+    "precomputed": Precomputed,
+}
 
 
 def as_kernel(similarity: Any) -> Kernel:
     """Return the kernel that ``similarity`` names, is, or calls.
 
     >>> as_kernel("local-scaling")
-    LocalScaling(quantile=0.1, power=1.0, neighbour=None, metric='euclidean', standardise=False)
+    LocalScaling(quantile=0.1, power=1.0, neighbour=None, metric='euclidean', standardise=False, per_feature=False)
     """
     if isinstance(similarity, str) and similarity in NAMED:
         return NAMED[similarity]()
@@ -33,10 +40,6 @@ def as_kernel(similarity: Any) -> Kernel:
         return similarity
     if callable(similarity) and not isinstance(similarity, type):
         return FunctionKernel(similarity)
-    if isinstance(similarity, str) and similarity == "diffusion":
-        raise ValueError(
-            'similarity="diffusion" is not built yet: use "local-scaling" or a kernel of your own.'
-        )
     raise ValueError(
         f"similarity={similarity!r} is not a way to compare samples: choose one of {', '.join(map(repr, NAMED))} "
         '(with "precomputed" the matrices themselves go to fit), a kernel object, or a function from a view (n, p) '

@@ -15,7 +15,13 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_scalar
 
 from latentsimplex._types import Array
-from latentsimplex.compute.pairs import pack
+from latentsimplex.compute.pairs import n_pairs, pack
+
+
+def standardised(X: Array) -> Array:
+    """Return X with each feature of mean 0 and variance 1; a constant feature is 0."""
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,9 @@ class LocalScaling:
         Any metric of :func:`sklearn.metrics.pairwise_distances`.
     standardise : bool
         Give each feature of a view mean 0 and variance 1 first; constant features are left at 0.
+    per_feature : bool
+        Take the mean over features of the similarity in each feature alone. It needs no common scale of
+        the features, and bounds what one wild feature can do to a sample (heavy tails).
 
     Examples
     --------
@@ -47,15 +56,29 @@ class LocalScaling:
     neighbour: int | None = None
     metric: str = "euclidean"
     standardise: bool = False
+    per_feature: bool = False
 
     def __post_init__(self) -> None:
         check_scalar(self.quantile, "quantile", Real, min_val=0, max_val=1, include_boundaries="neither")
         check_scalar(self.power, "power", Real, min_val=0, include_boundaries="neither")
+        if self.per_feature and self.metric == "precomputed":
+            raise ValueError(
+                'per_feature=True compares features, and metric="precomputed" has none: choose one.'
+            )
         if self.neighbour is not None:
             check_scalar(self.neighbour, "neighbour", Integral, min_val=1)
 
     def exponents(self, X: Array) -> Array:
         """Return (dist_ij / sqrt(q_i q_j))^power; all zero when all samples coincide."""
+        if not self.per_feature:
+            return self._scaled(X)
+        features = X.T[np.ptp(X, axis=0) > 0]  # a constant feature compares nothing
+        if not len(features):
+            return np.zeros(n_pairs(len(X)))
+        mean = sum(np.exp(-self._scaled(feature[:, None])) for feature in features) / len(features)
+        return np.maximum(-np.log(np.maximum(mean, np.finfo(float).tiny)), 0.0)
+
+    def _scaled(self, X: Array) -> Array:
         distances = self._distances(X)
         q = np.sqrt(self._bandwidths(squareform(distances, checks=False)))
         i, j = np.triu_indices(len(q), 1)
@@ -64,8 +87,7 @@ class LocalScaling:
 
     def _distances(self, X: Array) -> Array:
         if self.standardise:
-            spread = X.std(axis=0)
-            X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+            X = standardised(X)
         if self.metric == "euclidean":
             return pdist(X)
         return pack(pairwise_distances(X, metric=self.metric))

@@ -1,0 +1,128 @@
+"""Where EM starts: a partition of the views by k-means, memberships at random or by spectral clustering."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
+from scipy.special import softmax
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from latentsimplex._types import Array
+from latentsimplex.compute.cpu import add_statistics, pair_products
+from latentsimplex.compute.pairs import unpack
+from latentsimplex.divergence import Divergence
+from latentsimplex.em import Pairs
+
+LLOYD_ITERATIONS = 30
+START_SCALE = 0.01
+"""Rows start near the barycentre: far from it the penalty freezes them where they fell (docs/fidelity.md)."""
+PURITY = 0.9
+"""How sure a spectral start is of its labels; at 1 a row could not move."""
+RESPONSE_CLIP = 0.01
+
+
+def random_memberships(d: int, n: int, g: int, rng: np.random.Generator) -> Array:
+    """Return W (d, n, g) with rows near the barycentre of the simplex, too near for any cluster to lead.
+
+    >>> random_memberships(2, 3, 4, np.random.default_rng(0)).sum(axis=-1).round(6).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+    return softmax(START_SCALE * rng.normal(size=(d, n, g)), axis=-1)
+
+
+def spectral_memberships(mean_f: Array, g: int, divergence: Divergence) -> tuple[Array, Array]:
+    """Return W (n, g) and the response B (g, g) from spectral clustering of a pattern's mean similarity.
+
+    Parameters
+    ----------
+    mean_f : (m,) array
+        Mean of f(s) over the views of the pattern.
+    g : int
+        Number of clusters.
+    divergence : Divergence
+        Turns the mean of f(s) into the similarity that fits the views best.
+    """
+    S = unpack(divergence.mean(mean_f))
+    n = len(S)
+    if g == 1:
+        return np.ones((n, 1)), np.full((1, 1), S.sum() / (n * (n - 1)))
+    root = np.sqrt(S.sum(axis=1))[:, None]
+    U = _leading_eigenvectors(S / root / root.T, g)
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # samples that coincide make fewer clusters, and may
+        labels = KMeans(g, n_init=4, random_state=0).fit_predict(U / root)
+    W = np.where(np.eye(g, dtype=bool)[labels], PURITY, (1 - PURITY) / (g - 1))
+    return W, block_means(S, labels, g)
+
+
+def block_means(S: Array, labels: np.ndarray, g: int) -> Array:
+    """Return the mean similarity between and within clusters (g, g), kept off 0 and 1; S has a zero diagonal."""
+    Z = np.eye(g)[labels]
+    sizes = Z.sum(axis=0)
+    pairs = np.outer(sizes, sizes) - np.diag(sizes)
+    return np.clip(Z.T @ S @ Z / np.maximum(pairs, 1), RESPONSE_CLIP, 1 - RESPONSE_CLIP)
+
+
+def _leading_eigenvectors(N: Array, k: int) -> Array:
+    n = len(N)
+    if 3 * k >= n:  # Lanczos needs room
+        return eigh(N, subset_by_index=(n - k, n - 1))[1]
+    # a fixed start keeps the result the same; a random one is no eigenvector, from which Lanczos could not go on
+    return eigsh(N, k=k, which="LA", v0=np.random.default_rng(0).normal(size=n))[1]
+
+
+def kmeans_labels(pairs: Pairs, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return k-means labels (V,) of the views' pair values, from a k-means++ start.
+
+    The group mean of f(s) is the best unconstrained pattern for a group of views under either
+    divergence (the log-odds under the paper's), which is what makes k-means the right start.
+    Blocks of views are visited in turn, as in the E step, so the pair values need not fit in memory.
+    """
+    V = len(pairs)
+    if k == 1 or k >= V:
+        return np.zeros(V, dtype=np.intp) if k == 1 else np.arange(V)
+    centres = _plus_plus(pairs, k, rng)
+    labels = np.full(V, -1)
+    for _ in range(LLOYD_ITERATIONS):
+        new, sums = _assign(pairs, centres)
+        if np.array_equal(new, labels):
+            break
+        labels = new
+        sizes = np.bincount(labels, minlength=k)
+        filled = sizes > 0
+        centres[filled] = sums[filled] / sizes[filled, None]
+    return labels
+
+
+def _plus_plus(pairs: Pairs, k: int, rng: np.random.Generator) -> Array:
+    """Return k views' pair values, each drawn in proportion to its squared distance from those before."""
+    V = len(pairs)
+    centres = [pairs.values(int(rng.integers(V)))]
+    nearest = np.full(V, np.inf)
+    while len(centres) < k:
+        nearest = np.minimum(nearest, _squared_distances(pairs, centres[-1]))
+        total = nearest.sum()
+        pick = rng.choice(V, p=nearest / total) if total > 0 else rng.integers(V)
+        centres.append(pairs.values(int(pick)))
+    return np.array(centres)
+
+
+def _squared_distances(pairs: Pairs, centre: Array) -> Array:
+    return np.concatenate([((F - centre) ** 2).sum(axis=1) for _, F in pairs.blocks()])
+
+
+def _assign(pairs: Pairs, centres: Array) -> tuple[np.ndarray, Array]:
+    """Return the nearest centre of each view and the sum of the views of each centre."""
+    norms = (centres**2).sum(axis=1)
+    labels = np.empty(len(pairs), dtype=np.intp)
+    sums = np.zeros_like(centres)
+    for rows, F in pairs.blocks():
+        labels[rows] = np.argmin(norms - 2 * pair_products(F, centres, pairs.workers), axis=1)
+        add_statistics(sums, np.eye(len(centres))[labels[rows]], F, pairs.workers)
+    return labels, sums

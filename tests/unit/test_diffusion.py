@@ -1,0 +1,155 @@
+"""Diffusion: similarities in range that follow the shape of clusters, whatever the data look like."""
+
+import numpy as np
+import pytest
+
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.compute.pairs import unpack
+from latentsimplex.similarity import Diffusion
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+
+
+def similarity(data, **settings):
+    """Return the square matrix of similarities, after what must hold for any of them."""
+    data = np.asarray(data, dtype=float)
+    r = Diffusion(**settings).exponents(data)
+    n = len(data)
+    assert r.shape == (n * (n - 1) // 2,)
+    assert np.isfinite(r).all()
+    assert (r >= 0).all()
+    return unpack(np.exp(-r), diagonal=1.0)
+
+
+def rings(n=60, seed=0):
+    """Return two rings, one inside the other, and which one each sample is on."""
+    rng = np.random.default_rng(seed)
+    ring = np.arange(n) % 2
+    angle = 2 * np.pi * np.arange(n) / n
+    radius = np.where(ring == 0, 1.0, 4.0) + 0.05 * rng.normal(size=n)
+    return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), ring
+
+
+@pytest.mark.parametrize("mean", [0.1, 0.25, 0.5])
+def test_the_mean_similarity_is_the_one_asked_for(mean):
+    S = similarity(X, mean=mean)
+    assert S[np.triu_indices(40, 1)].mean() == pytest.approx(mean, abs=0.01)
+
+
+def test_similarities_are_positive_semi_definite():
+    assert np.linalg.eigvalsh(similarity(X, mean=0.3)).min() > -1e-10
+
+
+def test_by_hand_for_a_walk_of_two_steps():
+    """With mean next to 0 the walk is as short as it can be: K = M^2."""
+    D = np.linalg.norm(X[:, None] - X, axis=-1)
+    n, k = len(X), 5
+    weights = np.zeros((n, n))
+    order = [[j for j in np.argsort(D[i]) if j != i] for i in range(n)]
+    scale = [D[i, order[i][k - 1]] for i in range(n)]
+    for i in range(n):
+        for j in order[i][:k]:
+            weights[i, j] = weights[j, i] = np.exp(-(D[i, j] ** 2) / (scale[i] * scale[j]))
+    degree = weights.sum(axis=1)
+    M = (np.eye(n) + weights / np.sqrt(np.outer(degree, degree))) / 2
+    K = M @ M
+    expected = K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
+    S = similarity(X, neighbours=k, mean=1e-9, standardise=False)
+    np.testing.assert_allclose(S, expected, atol=1e-5)
+
+
+def test_a_walk_follows_rings():
+    data, ring = rings()
+    S = similarity(data, neighbours=4, mean=0.3)
+    same = np.equal.outer(ring, ring)
+    np.fill_diagonal(same, False)
+    assert S[same].mean() > 0.5
+    assert S[~np.equal.outer(ring, ring)].max() < 1e-6
+
+
+def test_longer_walks_are_more_similar():
+    short, long = similarity(X, mean=0.1), similarity(X, mean=0.4)
+    assert (long > short)[np.triu_indices(40, 1)].mean() > 0.95
+
+
+def test_separate_components_stay_apart_while_their_own_samples_mix():
+    data = np.concatenate([X, X + 1e4])
+    S = similarity(data, neighbours=5, mean=0.4)
+    assert S[:40, 40:].max() < 1e-3
+    assert S[np.triu_indices(80, 1)].mean() == pytest.approx(0.4, abs=0.02)
+
+
+def test_a_mean_that_components_cannot_reach_mixes_them():
+    data = np.concatenate([X, X + 1e4])
+    S = similarity(data, neighbours=5, mean=0.9)
+    assert S[np.triu_indices(80, 1)].mean() == pytest.approx(0.9, abs=0.02)
+
+
+def test_standardising_makes_features_equal():
+    stretched = X * [1, 1000, 1e-3] + [0, 5, -7]
+    np.testing.assert_allclose(similarity(stretched), similarity(X), atol=1e-6)
+    assert not np.allclose(
+        similarity(stretched, standardise=False), similarity(X, standardise=False), atol=0.05
+    )
+
+
+def test_without_standardising_scale_and_place_still_do_not_matter():
+    moved = similarity(250 * X + 3, standardise=False)
+    np.testing.assert_allclose(moved, similarity(X, standardise=False), atol=1e-6)
+
+
+def test_order_of_samples_does_not_matter():
+    order = np.random.default_rng(1).permutation(40)
+    np.testing.assert_allclose(similarity(X[order]), similarity(X)[np.ix_(order, order)], atol=1e-6)
+
+
+@pytest.mark.parametrize("copies", [2, 5, 20])
+def test_duplicates(copies):
+    data = np.concatenate([X, np.repeat(X[:1], copies, axis=0)])
+    S = similarity(data, mean=0.2)
+    same = [0, *range(40, 40 + copies)]
+    inside = S[np.ix_(same, same)]
+    outside = np.delete(S[0], same)
+    assert inside.min() > outside.max()
+
+
+def test_all_samples_in_two_places():
+    data = np.repeat([[0.0], [1.0]], 8, axis=0)
+    S = similarity(data, neighbours=3, mean=0.3)
+    assert S[:8, :8].mean() > S[:8, 8:].max()
+
+
+def test_constant_view_has_zero_exponents():
+    assert not Diffusion().exponents(np.full((6, 2), 3.0)).any()
+
+
+def test_a_constant_feature_says_nothing():
+    with_constant = np.column_stack([X, np.full(len(X), 5.0)])
+    np.testing.assert_allclose(similarity(with_constant), similarity(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_few_samples(n):
+    similarity(X[:n])
+    similarity(X[:n], neighbours=1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"neighbours": 0}, {"neighbours": -3}, {"mean": 0.0}, {"mean": 1.0}, {"mean": 2}],
+    ids=str,
+)
+def test_parameters_out_of_range(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name} == "):
+        Diffusion(**wrong)
+
+
+def test_a_model_reads_it_by_name():
+    data = [rings(seed=0)[0], rings(seed=1)[0]]
+    settings = {"n_clusters": 2, "n_patterns": 1, "n_init": 1, "max_iter": 3, "random_state": 0}
+    named, given = (
+        LatentSimplexPosition(similarity=s, **settings).fit(data) for s in ("diffusion", Diffusion())
+    )
+    assert named.loss_ == given.loss_
+    assert named.loss_ != LatentSimplexPosition(similarity=Diffusion(mean=0.3), **settings).fit(data).loss_
