@@ -24,6 +24,8 @@ class CoAssignment:
     (0.75, [0.75, 0.625, 0.25], (3, 3))
     """
 
+    __array_ufunc__ = None  # leaves x @ co to __rmatmul__
+
     def __init__(self, factor: Array) -> None:
         self.factor = factor
 
@@ -43,10 +45,14 @@ class CoAssignment:
     def __len__(self) -> int:
         return len(self.factor)
 
-    def __getitem__(self, index: tuple[Any, Any]) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         """Return entries as NumPy indexing of P would, for integers, slices, and arrays of them."""
-        if not isinstance(index, tuple) or len(index) != 2:
-            raise IndexError("Index co-assignments by a pair, as in co[i, j]; co.row(i) gives a whole row.")
+        if not isinstance(index, tuple):
+            return self.factor[index] @ self.factor.T
+        if len(index) != 2:
+            raise IndexError(
+                f"Co-assignments have two axes, and {len(index)} indices were given: use co[i, j]."
+            )
         rows, columns = self.factor[index[0]], self.factor[index[1]]
         if isinstance(index[0], slice) or isinstance(index[1], slice):
             return rows @ columns.T
@@ -63,6 +69,14 @@ class CoAssignment:
     def __matmul__(self, x: Array) -> Array:
         """Return P x in O(n k)."""
         return self.factor @ (self.factor.T @ np.asarray(x))
+
+    def __rmatmul__(self, x: Array) -> Array:
+        """Return x P in O(n k)."""
+        return np.asarray(x) @ self.factor @ self.factor.T
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Return the dense matrix, with the guard of :meth:`toarray`."""
+        return np.asarray(self.toarray(), dtype=dtype)
 
     def packed(self) -> Array:
         """Return the pairs i < j in SciPy's condensed order."""

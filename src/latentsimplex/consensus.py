@@ -24,7 +24,7 @@ class Consensus:
     coassignment : CoAssignment
         P_bar; all ones if no view has clusters.
     excluded : list of str
-        The names of the views with weight 0.
+        The names of the views with weight 0: those without clusters, and those the user gave none.
     """
 
     labels: np.ndarray
@@ -52,7 +52,12 @@ def form_consensus(
     ([0, 1], [1.0, 0.0], ['b'])
     """
     clusters = np.array([W.shape[1] for W in memberships])
-    u = _checked_weights(weights, len(view_patterns)) * (clusters[view_patterns] > 1)
+    clustered = clusters[view_patterns] > 1
+    u = _checked_weights(weights, len(view_patterns)) * clustered
+    if clustered.any() and not u.any():
+        raise ValueError(
+            "weights gives 0 to every view that has clusters: give at least one of them a weight."
+        )
     excluded = [str(name) for name, weight in zip(view_names, u, strict=True) if weight == 0]
     if not u.any():
         n = len(memberships[0])
@@ -62,7 +67,8 @@ def form_consensus(
     factor = np.hstack([np.sqrt(shares[l]) * memberships[l] for l in included])
     richest = included[np.argmax(clusters[included])]
     labels = spectral_labels(factor, int(clusters[richest]))
-    return Consensus(match_labels(labels, memberships[richest]), u, CoAssignment(factor), excluded)
+    numbered = np.unique(match_labels(labels, memberships[richest]), return_inverse=True)[1]
+    return Consensus(numbered, u, CoAssignment(factor), excluded)
 
 
 def _checked_weights(weights: Any, n_views: int) -> Array:

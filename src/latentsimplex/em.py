@@ -197,7 +197,7 @@ def m_step(
             gradient.append(twice * (dB * B * (1 - B))[:, rows, columns])
         return value + R, np.concatenate(gradient, axis=1)
 
-    start = [logits(W).reshape(d, -1)]
+    start = [softmax_parameters(W).reshape(d, -1)]
     if model.learned_response:
         start.append(logit(np.clip(B, P_CLIP, 1 - P_CLIP))[:, rows, columns])
     x, improved = adam(np.concatenate(start, axis=1), value_gradient, n_steps, rate)
@@ -218,21 +218,26 @@ def maximisation(
     return State(W, B, lam, rate)
 
 
-def logits(W: Array) -> Array:
+def softmax_parameters(W: Array) -> Array:
     """Return theta with softmax(theta) = W, entries below the smallest normal number raised to it."""
     return np.log(np.maximum(W, np.finfo(W.dtype).tiny))
+
+
+def statistics(pairs: Pairs, eta: Array) -> tuple[Array, Array]:
+    """Return gamma = eta^T 1 (d,) and stat = eta^T F (d, m) for given responsibilities (V, d)."""
+    stat = np.zeros((eta.shape[1], n_pairs(pairs.n_samples)))
+    for rows, F in pairs.blocks():
+        add_statistics(stat, eta[rows], F, pairs.workers)
+    return eta.sum(axis=0), stat
 
 
 def first_state(pairs: Pairs, labels: np.ndarray, W: Array, model: Model, schedule: Schedule) -> State:
     """Return the state after the first M step: eta one-hot at ``labels``, lambda = 1/d (section 3.1)."""
     d = len(W)
-    eta = np.eye(d)[labels]
-    stat = np.zeros((d, n_pairs(pairs.n_samples)))
-    for rows, F in pairs.blocks():
-        add_statistics(stat, eta[rows], F, pairs.workers)
+    gamma, stat = statistics(pairs, np.eye(d)[labels])
     B = np.tile(np.eye(W.shape[2]), (d, 1, 1))
     rate = np.full(d, schedule.rate)
-    W, B, _ = m_step(W, B, eta.sum(axis=0), stat, model, pairs.workers, schedule.first_steps, rate)
+    W, B, _ = m_step(W, B, gamma, stat, model, pairs.workers, schedule.first_steps, rate)
     return State(W, B, np.full(d, 1 / d), rate)
 
 
@@ -245,22 +250,37 @@ def run(
 ) -> Fit:
     """Alternate E and M steps until the paper's stopping rule, a standstill or ``max_iter``.
 
-    The loss never rises: lambda is set to its optimum, and the M step returns nothing worse than it
-    was given. The last E step belongs to the returned state.
+    The loss never rises (see :func:`em_step`). The last E step belongs to the returned state.
     """
-    curve: list[float] = []
-    expected_curve: list[float] = []
+    expectation = e_step(pairs, state, model)
+    curve, expected_curve = [expectation.loss], [expectation.expected_loss]
+    converged = False
     for iteration in range(schedule.max_iter + 1):
-        expectation = e_step(pairs, state, model)
-        curve.append(expectation.loss)
-        expected_curve.append(expectation.expected_loss)
         if callback is not None:
             callback(iteration, expectation)
         converged = has_converged(curve, schedule) or stands_still(state, schedule)
         if converged or iteration == schedule.max_iter:
             break
-        state = maximisation(state, expectation, model, schedule, pairs.workers)
+        state, expectation = em_step(pairs, state, expectation, model, schedule)
+        curve.append(expectation.loss)
+        expected_curve.append(expectation.expected_loss)
     return Fit(state, expectation, curve, expected_curve, converged)
+
+
+def em_step(
+    pairs: Pairs, state: State, expectation: Expectation, model: Model, schedule: Schedule
+) -> tuple[State, Expectation]:
+    """Return the next state and its E step, with a loss that is no higher.
+
+    An M step on memberships cannot raise it. Setting a weight to 0 can, where the weight was so small that
+    T, floored, gives nothing for it: the weights then stay as they were.
+    """
+    after = maximisation(state, expectation, model, schedule, pairs.workers)
+    found = e_step(pairs, after, model)
+    if found.loss > expectation.loss:
+        after = after._replace(lam=state.lam)
+        found = e_step(pairs, after, model)
+    return after, found
 
 
 def stands_still(state: State, schedule: Schedule) -> bool:

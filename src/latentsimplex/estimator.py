@@ -33,6 +33,9 @@ PAPER = {
     "penalty": "group",
     "temperature": 1.0,
     "search": "plain",
+    "n_init": 3,
+    "max_iter": 500,
+    "tol": 0.01,
 }
 
 
@@ -65,7 +68,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         independent, and n/2 counts them as about n facts.
     search : "auto", "plain" or "moves"
         "plain" is the paper's: random memberships, then EM. "moves" starts from spectral clustering and
-        merges clusters and patterns for as long as the loss falls.
+        merges clusters and patterns for as long as the loss falls. "auto" is "plain" unless the response
+        is learned or the penalty is "bic", which need moves.
     n_init : int
         Random starts, of which the lowest loss is kept.
     max_iter : int
@@ -108,6 +112,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     expected_loss_, expected_loss_curve_ : float, array
         The expected RegLoss of the paper's text.
     n_iter_, converged_ : int, bool
+        Steps of the curves; with moves, those that lowered the loss.
     start_losses_ : (n_init,) array
     initial_view_patterns_ : (V,) array
         The k-means start of the run that was kept; -1 for a constant view.
@@ -249,7 +254,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     def _set_course(self, search: Search | None, informative: np.ndarray) -> None:
         self.initial_view_patterns_ = np.full(len(self.view_names_in_), -1)
         if search is None:
-            curve, expected, self.converged_, self.start_losses_ = [0.0], [0.0], True, np.zeros(1)
+            curve, expected, self.converged_ = [0.0], [0.0], True
+            self.start_losses_ = np.zeros(self.n_init)
         else:
             self.initial_view_patterns_[informative] = search.start_labels
             fit = search.fit
@@ -333,6 +339,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.similarity, str) and self.similarity == "precomputed"
+        tags.input_tags.pairwise = isinstance(self.similarity, Precomputed) or (
+            isinstance(self.similarity, str) and self.similarity == "precomputed"
+        )
         tags.input_tags.sparse = True
         return tags

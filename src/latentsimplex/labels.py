@@ -77,7 +77,7 @@ def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:
     mass = np.zeros((int(labels.max()) + 1, W.shape[1]))
     np.add.at(mass, labels, W)
     _, columns = linear_sum_assignment(-mass)
-    return np.unique(columns[labels], return_inverse=True)[1]
+    return columns[labels]
 
 
 def joint_labels(W: Array) -> np.ndarray:

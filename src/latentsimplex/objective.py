@@ -147,14 +147,15 @@ class ClusterPrice:
         return [self]
 
 
-def bic_prices(n: int, g: int, temperature: float) -> tuple[float, ...]:
+def bic_prices(n: int, g: int, temperature: float, learned: bool = True) -> tuple[float, ...]:
     """Return 1/2 [k - 1 + k(k+1)/2] log n for k = 1..g, in the units of the divergence.
 
-    The parameters of a pattern with k clusters are its k - 1 cluster sizes and the k(k+1)/2 entries of
-    its response; memberships count as integrated out. The temperature turns nats of evidence into
-    the units of K.
+    The parameters of a pattern with k clusters are its k - 1 cluster sizes and, if learned, the k(k+1)/2
+    entries of its response; memberships count as integrated out. The temperature turns nats of
+    evidence into the units of K.
     """
-    return tuple(temperature * (k - 1 + k * (k + 1) / 2) * np.log(n) / 2 for k in range(1, g + 1))
+    parameters = [k - 1 + (k * (k + 1) / 2 if learned else 0) for k in range(1, g + 1)]
+    return tuple(temperature * np.log(n) / 2 * count for count in parameters)
 
 
 PENALTIES: dict[str | None, Penalty] = {

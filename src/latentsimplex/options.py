@@ -17,7 +17,6 @@ AUTO = {
     "response": "identity",
     "penalty": "group",
     "temperature": 1.0,
-    "search": "plain",
 }
 """What "auto" means for each option: the paper's choice."""
 
@@ -47,7 +46,8 @@ class Choices:
     def model(self, n_samples: int, n_clusters: int) -> Model:
         """Return what is to be minimised for data of this size."""
         if self.penalty == "bic":
-            penalty: Penalty = ClusterPrice(bic_prices(n_samples, n_clusters, self.temperature))
+            learned = self.response == "learned"
+            penalty: Penalty = ClusterPrice(bic_prices(n_samples, n_clusters, self.temperature, learned))
         else:
             penalty = PENALTIES[self.penalty]
         return Model(DIVERGENCES[self.divergence], penalty, self.temperature, self.response == "learned")
@@ -55,20 +55,22 @@ class Choices:
 
 def resolve_choices(divergence: Any, response: Any, penalty: Any, temperature: Any, search: Any) -> Choices:
     """Return the choices, or raise ValueError for one that does not exist or that plain EM cannot fit."""
+    learned = check_choice("response", resolve("response", response), ["identity", "learned"])
+    priced = check_choice("penalty", resolve("penalty", penalty), [*PENALTIES, "bic"])
+    needs_moves = learned == "learned" or priced == "bic"
+    if isinstance(search, str) and search == "auto":
+        search = "moves" if needs_moves else "plain"
     choices = Choices(
         divergence=check_choice("divergence", resolve("divergence", divergence), list(DIVERGENCES)),
-        response=check_choice("response", resolve("response", response), ["identity", "learned"]),
-        penalty=check_choice("penalty", resolve("penalty", penalty), [*PENALTIES, "bic"]),
+        response=learned,
+        penalty=priced,
         temperature=check_number("temperature", resolve("temperature", temperature), above=0),
-        search=check_choice("search", resolve("search", search), ["plain", "moves"]),
+        search=check_choice("search", search, ["plain", "moves"]),
     )
-    if choices.search == "plain" and choices.response == "learned":
+    if choices.search == "plain" and needs_moves:
         raise ValueError(
-            'response="learned" needs a spectral start to begin from: set search="moves" with it.'
-        )
-    if choices.search == "plain" and choices.penalty == "bic":
-        raise ValueError(
-            'penalty="bic" has no slope and only moves can lower it: set search="moves" with it.'
+            'search="plain" can fit neither response="learned", which begins from a spectral start, nor '
+            'penalty="bic", which has no slope: leave search="auto" or set "moves".'
         )
     return choices
 

@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from latentsimplex._types import Array
-from latentsimplex.compute.cpu import add_statistics
-from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.em import (
     Expectation,
     Fit,
@@ -22,6 +20,7 @@ from latentsimplex.em import (
     first_state,
     m_step,
     run,
+    statistics,
     update_weights,
 )
 from latentsimplex.moves import merge_clusters, merge_patterns
@@ -63,24 +62,27 @@ def best_of(
     EM alternates with merges. Such a run depends on nothing but the partition of the views, so a
     partition that came up before is not run again.
     """
-    runs: list[tuple[Fit, np.ndarray]] = []
+    best: Fit | None = None
+    best_labels = np.empty(0, dtype=np.intp)
+    losses: list[float] = []
+    known: dict[bytes, float] = {}
     for start, generator in enumerate(rng.spawn(n_init)):
         labels = kmeans_labels(pairs, n_patterns, generator)
+        if moves and labels.tobytes() in known:
+            losses.append(known[labels.tobytes()])
+            continue
         report = None if callback is None else _numbered(callback, start)
         if moves:
-            seen = [fit for fit, before in runs if np.array_equal(before, labels)]
-            fit = (
-                seen[0]
-                if seen
-                else run_with_moves(pairs, labels, n_clusters, n_patterns, model, schedule, report)
-            )
+            fit = run_with_moves(pairs, labels, n_clusters, n_patterns, model, schedule, report)
         else:
             W = random_memberships(n_patterns, pairs.n_samples, n_clusters, generator)
             fit = run(pairs, first_state(pairs, labels, W, model, schedule), model, schedule, report)
-        runs.append((fit, labels))
-    losses = np.array([fit.loss_curve[-1] for fit, _ in runs])
-    best, labels = runs[int(np.argmin(losses))]
-    return Search(best, losses, labels)
+        losses.append(fit.loss_curve[-1])
+        known[labels.tobytes()] = losses[-1]
+        if best is None or losses[-1] < best.loss_curve[-1]:
+            best, best_labels = fit, labels
+    assert best is not None
+    return Search(best, np.array(losses), best_labels)
 
 
 def _numbered(callback: Callback, start: int) -> Callable[[int, Expectation], None]:
@@ -128,11 +130,7 @@ def spectral_state(
     pairs: Pairs, labels: np.ndarray, n_clusters: int, n_patterns: int, model: Model, schedule: Schedule
 ) -> State:
     """Return the state after a first M step from spectral memberships, the penalty coming in by degrees."""
-    eta = np.eye(n_patterns)[labels]
-    stat = np.zeros((n_patterns, n_pairs(pairs.n_samples)))
-    for rows, F in pairs.blocks():
-        add_statistics(stat, eta[rows], F, pairs.workers)
-    gamma = eta.sum(axis=0)
+    gamma, stat = statistics(pairs, np.eye(n_patterns)[labels])
     lam = update_weights(gamma)
     live = lam > 0
     W = np.full((n_patterns, pairs.n_samples, n_clusters), 1 / n_clusters)

@@ -169,10 +169,10 @@ def _column_groups(views: Any, p: int) -> dict[Any, list[int]]:
 def _table(data: Any, label: str) -> Any:
     """Return a checked 2-D float array, or a checked sparse matrix as it is."""
     if sparse.issparse(data):
-        table = data.tocsr()
-        _check_numbers(_as_float(table.data, label), label)
+        _check_numbers(_as_float(data.tocsr().data, label), label)
+        table = data.tocsr().astype(np.float64)
     else:
-        table = _as_float(data.to_numpy() if hasattr(data, "to_numpy") else data, label)
+        table = _as_float(_plain(data), label)
         if table.ndim != 2:
             raise ValueError(
                 f"{label} has {table.ndim} dimension(s): a view is a 2-D table with a row per sample. "
@@ -190,6 +190,18 @@ def _table(data: Any, label: str) -> Any:
             "to have anything to cluster."
         )
     return table
+
+
+def _plain(data: Any) -> Any:
+    """Return the values of a frame or array with what is missing as NaN, where it says what is missing."""
+    if np.ma.isMaskedArray(data):
+        return np.ma.filled(data.astype(np.float64), np.nan)
+    if hasattr(data, "to_numpy") and hasattr(data, "isna"):
+        try:
+            return data.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError):
+            return data.to_numpy()
+    return data.to_numpy() if hasattr(data, "to_numpy") else data
 
 
 def _as_float(values: Any, label: str) -> Array:
@@ -232,7 +244,7 @@ def _dense(table: Any) -> Array:
 
 def _warn_if_sparse(tables: Sequence[Any]) -> None:
     if any(sparse.issparse(table) for table in tables):
-        warnings.warn("Sparse views are made dense one at a time while fitting.", UserWarning, stacklevel=4)
+        warnings.warn("Sparse views are made dense one at a time while fitting.", UserWarning, stacklevel=5)
 
 
 def _sample_names(data: Any) -> list[str] | None:

@@ -5,7 +5,7 @@ Conventions, fixed by the package and restated here so that this file stands alo
 - Packed pairs are (0,1), (0,2), ..., (0,n-1), (1,2), ...: scipy's condensed order; m = n(n-1)/2 of them.
 - A view is a packed row of similarities s = exp(-r), r = (dist_ij / sqrt(q_i q_j))**power clipped to
   [-log1p(-s_clip), -log(s_clip)]. q_i is numpy's "linear" quantile of, or the k-th smallest among, the
-  distances from i to the others; where that is 0, the same of the positive ones; where none is, 1 (r is 0).
+  distances from i to the others; where that is 0, that share of the least positive one; where none is, 1 (r is 0).
 - Divergences are "reverse" KL(P to S) and "forward" KL(S to P); p = w_i^T B w_j clipped to [p_clip, 1-p_clip],
   B a symmetric response (g, g) or None for the identity.
 - Penalties are "group", "dirichlet" (rows) and None; ``options`` are their eps, concentration and w_floor.
@@ -31,16 +31,16 @@ def packed_pairs(n: int) -> list:
 def local_scale(others, quantile=None, neighbour=None) -> float:
     """Give q_i from one sample's distances to all others, by quantile or by neighbour (one of the two)."""
     assert (quantile is None) != (neighbour is None), "give exactly one of quantile and neighbour"
-    for values in (sorted(others), sorted(x for x in others if x > 0)):
-        last = len(values) - 1
-        if last < 0:
-            return 1.0
-        place = min(neighbour - 1, last) if quantile is None else quantile * last
-        low = math.floor(place)
-        q = values[low] + (place - low) * (values[min(low + 1, last)] - values[low])
-        if q > 0:
-            break
-    return q
+    values = sorted(others)
+    last = len(values) - 1
+    place = min(neighbour - 1, last) if quantile is None else quantile * last
+    low = math.floor(place)
+    q = values[low] + (place - low) * (values[min(low + 1, last)] - values[low])
+    if q > 0:
+        return q
+    share = min(neighbour / len(values), 1.0) if quantile is None else quantile
+    positive = [x for x in values if x > 0]
+    return share * positive[0] if positive else 1.0
 
 
 def local_scaling_exponents(X=None, *, s_clip, quantile=None, neighbour=None, power=1.0, dist=None):

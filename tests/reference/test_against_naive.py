@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latentsimplex import em
-from latentsimplex.compute.cpu import expected_similarities, pair_objective, pair_terms
+from latentsimplex.compute.cpu import pair_objective, pair_terms
 from latentsimplex.compute.threads import Workers
 from latentsimplex.consensus import form_consensus
 from latentsimplex.divergence import DIVERGENCES, P_CLIP
@@ -235,12 +235,6 @@ def test_divergences_of_views_from_patterns(problem):
     expected = naive.divergences_K(naive_similarities(problem), list(W), problem.kind, responses=B)
     # terms of the size of H cancel where a pattern is close to a view
     np.testing.assert_allclose(K, expected, rtol=1e-10, atol=1e-12 * np.abs(H).max())
-
-
-def test_expected_similarities(problem):
-    for w, b in zip(problem.state.W, problem.state.B, strict=True):
-        expected = [naive.pair_probability(w, i, j, B=b) for i, j in naive.packed_pairs(len(w))]
-        assert_close(expected_similarities(w, b, Workers(1)), expected)
 
 
 def test_m_step_objective_and_gradient_in_theta_and_phi(problem, monkeypatch):

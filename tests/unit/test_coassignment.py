@@ -50,10 +50,19 @@ def test_shape_and_name():
     assert repr(CO) == "CoAssignment(9 samples, rank at most 3)"
 
 
-@pytest.mark.parametrize("index", [0, slice(None), (0, 1, 2)])
-def test_one_index_is_not_a_pair(index):
-    with pytest.raises(IndexError, match=r"Index co-assignments by a pair, as in co\[i, j\]"):
-        CO[index]
+def test_one_index_is_a_row_and_three_are_too_many():
+    np.testing.assert_allclose(CO[2], CO.row(2), atol=1e-15)
+    np.testing.assert_allclose(CO[1:3], CO.toarray()[1:3], atol=1e-15)
+    with pytest.raises(IndexError, match=r"two axes, and 3 indices were given: use co\[i, j\]"):
+        CO[0, 1, 2]
+
+
+def test_numpy_and_loops_see_the_matrix():
+    dense = CO.toarray()
+    np.testing.assert_array_equal(np.asarray(CO), dense)
+    np.testing.assert_allclose(list(CO), dense, atol=1e-15)
+    x = np.arange(len(CO), dtype=float)
+    np.testing.assert_allclose(x @ CO, x @ dense)
 
 
 def test_dense_matrices_are_guarded():

@@ -62,3 +62,9 @@ def test_refused_weights():
     for bad in (-1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="weights holds negative or non-finite values"):
             form_consensus(patterns, [TWO], ["a", "b"], [1, bad])
+
+
+def test_weights_that_leave_no_clusters_are_refused():
+    W = np.eye(2)
+    with pytest.raises(ValueError, match="gives 0 to every view that has clusters"):
+        form_consensus(np.array([0, 1]), [W, np.ones((2, 1))], ["a", "b"], [0.0, 1.0])

@@ -87,7 +87,7 @@ def test_clipped_pairs_are_still_pulled_back():
 
 def test_logits_invert_softmax_and_survive_zeros():
     W = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
-    theta = em.logits(W)
+    theta = em.softmax_parameters(W)
     assert np.isfinite(theta).all()
     np.testing.assert_allclose(softmax(theta, axis=-1), W, atol=1e-15)
 
@@ -292,3 +292,30 @@ def test_tiles_cover_the_triangle_once(n):
     rows = [row for start, stop in cpu.tiles(n) for row in range(start, stop)]
     assert rows == list(range(n - 1))
     assert all((stop - start) * (n - start) <= cpu.TILE_PAIRS for start, stop in cpu.tiles(n))
+
+
+def test_the_loss_does_not_rise_where_a_weight_falls_below_the_floor():
+    """A pattern of weight 1e-5 that dies earns nothing from the floored T, so its weight must stay."""
+    n_views, n, d = 30_000, 6, 10
+    rng = np.random.default_rng(0)
+    f = np.tile(rng.normal(size=n * (n - 1) // 2), (n_views, 1))
+    f[0] = -f[0]
+
+    class Pairs:
+        n_samples, constants, workers = n, np.zeros(n_views), Workers(1)
+
+        def __len__(self):
+            return n_views
+
+        def blocks(self):
+            yield slice(0, n_views), f
+
+    pairs = Pairs()
+    model = em.Model(DIVERGENCES["reverse"], PENALTIES[None])
+    schedule = em.Schedule(max_iter=5, steps=1, rate=1e-12)
+    lam = np.zeros(d)
+    lam[:2] = 1 - 1e-5, 1e-5
+    W = softmax(rng.normal(size=(d, n, 2)), axis=-1)
+    state = em.State(W, np.tile(np.eye(2), (d, 1, 1)), lam, np.full(d, 1e-12))
+    curve = em.run(pairs, state, model, schedule).loss_curve
+    assert np.diff(curve).max() <= 1e-9 * abs(curve[0])

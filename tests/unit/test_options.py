@@ -79,18 +79,24 @@ def test_auto_is_the_papers_choice():
     assert auto.model(6, 2) == Model(DIVERGENCES["reverse"], PENALTIES["group"], 1.0, False)
 
 
-@pytest.mark.parametrize("search", ["auto", "plain"])
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"response": "learned"}, 'response="learned" needs a spectral start'),
-        ({"penalty": "bic"}, 'penalty="bic" has no slope and only moves can lower it'),
-    ],
-    ids=["learned", "bic"],
-)
-def test_what_only_moves_can_fit_is_refused_without_them(option, message, search):
-    with pytest.raises(ValueError, match=re.escape(message) + '.*: set search="moves" with it'):
-        LatentSimplexPosition(**option, search=search).fit(X)
+@pytest.mark.parametrize("option", [{"response": "learned"}, {"penalty": "bic"}], ids=["learned", "bic"])
+def test_what_only_moves_can_fit_is_refused_without_them(option):
+    with pytest.raises(
+        ValueError, match=r'search="plain" can fit neither.*: leave search="auto" or set "moves"'
+    ):
+        LatentSimplexPosition(**option, search="plain").fit(X)
+
+
+OPTIONS_AND_SEARCH = {
+    ("identity", "group"): "plain",
+    ("learned", "group"): "moves",
+    ("identity", "bic"): "moves",
+}
+
+
+def test_auto_search_means_moves_where_nothing_else_can_fit():
+    searches = [resolve_choices("auto", *options, "auto", "auto").search for options in OPTIONS_AND_SEARCH]
+    assert searches == list(OPTIONS_AND_SEARCH.values())
 
 
 def test_choices_become_a_model_once_the_size_is_known():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
+from latentsimplex.compute.pairs import unpack
 from latentsimplex.similarity import (
     Diffusion,
     FunctionKernel,
@@ -157,6 +158,12 @@ def test_asymmetry_of_rounding_is_allowed():
     )
 
 
+def test_values_beyond_one_by_rounding_are_taken_for_one():
+    rounded = np.where(np.eye(4) == 1, 1.0, 0.5) + 4e-16
+    rounded[0, 1] = rounded[1, 0] = 1 + 4e-16
+    assert Precomputed().exponents(rounded)[0] == 0
+
+
 @pytest.mark.parametrize("some", [True, False])
 def test_a_function_that_returns_nan(some):
     matrix = np.where(np.eye(10) == 1, np.nan, 0.5) if some else np.full((10, 10), np.nan)
@@ -213,3 +220,11 @@ def test_exponents_are_checked():
         with pytest.raises(ValueError, match=r"for view 'a' that are negative or NaN"):
             checked_exponents(Fixed([1.0, bad, 0.0]), np.zeros((3, 1)), "view 'a'")
     assert checked_exponents(Fixed([1, 0, np.inf]), np.zeros((3, 1)), "view 'a'").dtype == np.float64
+
+
+def test_piles_of_coinciding_samples_are_told_apart():
+    """All positive distances lie between the piles, so only a bandwidth of their own can keep them apart."""
+    piles = np.repeat([[0.0], [1.0]], 20, axis=0)
+    s = unpack(np.exp(-LocalScaling().exponents(piles)), diagonal=1.0)
+    assert s[0, 1] == s[30, 39] == 1
+    assert s[0, 39] < 1e-4

@@ -246,3 +246,17 @@ def test_row_names_must_agree():
     other = pd.DataFrame(B, index=list("stuv"))
     with pytest.raises(ValueError, match=r"views\['b'\] and views\['a'\] .*keep the samples they share"):
         as_views({"a": a, "b": other})
+
+
+def test_missing_values_are_found_however_they_are_marked():
+    frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [1.0, 2.0, 3.0]})
+    masked = np.ma.masked_greater(np.arange(6.0).reshape(3, 2), 4)
+    for table in (frame, masked):
+        with pytest.raises(ValueError, match="contains NaN: 1 of its 6 values"):
+            as_views(table)
+
+
+def test_sparse_integers_become_floats():
+    with pytest.warns(UserWarning, match="Sparse views"):
+        views = as_views([sparse.csr_array(np.eye(3, dtype=int))])
+    assert views[0].dtype == np.float64

@@ -61,13 +61,6 @@ def _tile_similarities(W: Array, WB: Array, start: int, stop: int) -> Array:
     return np.clip(q, P_CLIP, 1 - P_CLIP, out=q)
 
 
-def expected_similarities(W: Array, B: Array, workers: Workers) -> Array:
-    """Return the packed q = w_i^T B w_j (m,) of one pattern, kept off 0 and 1."""
-    WB = W @ B
-    parts = workers.starmap(lambda start, stop: _tile_similarities(W, WB, start, stop), tiles(len(W)))
-    return np.concatenate(parts)
-
-
 def pair_terms(
     memberships: Array, responses: Array, divergence: Divergence, workers: Workers
 ) -> tuple[Array, Array]:
@@ -109,7 +102,8 @@ def pair_objective(
     values = np.zeros(d)
     GW = np.zeros_like(memberships)
     jobs = [(l, *rows) for l in range(d) for rows in tiles(n)]
-    for (l, start, stop), (value, upper, lower) in zip(jobs, workers.starmap(tile, jobs), strict=True):
+    results = workers.imap(lambda job: tile(*job), jobs)
+    for (l, start, stop), (value, upper, lower) in zip(jobs, results, strict=True):
         values[l] += value
         GW[l, start:stop] += upper
         GW[l, start + 1 :] += lower

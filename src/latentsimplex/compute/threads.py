@@ -27,7 +27,7 @@ class Workers:
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = os.cpu_count() or 1 if n_jobs is None or n_jobs < 0 else n_jobs
+        self.n_jobs = os.cpu_count() or 1 if n_jobs is None else n_jobs
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Workers:

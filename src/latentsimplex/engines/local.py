@@ -73,7 +73,13 @@ class LocalPairs:
 
     def values(self, v: int) -> Array:
         """Return F[v], the pair values of the v-th informative view."""
-        return self._values(int(self.informative[v]))
+        if self._kept is None:
+            return self._values(int(self.informative[v]))
+        for block in self._kept:
+            if v < len(block):
+                return block[v]
+            v -= len(block)
+        raise IndexError("there are fewer informative views")
 
     def _values(self, v: int) -> Array:
         return self._divergence.f(clip_exponents(self._exponents(v)))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentsimplex._types import Array
 from latentsimplex._version import __version__
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.options import AUTO
+from latentsimplex.options import Choices, resolve_choices
 from latentsimplex.similarity import as_kernel
 
 UNSURE = 0.8
@@ -187,15 +187,18 @@ def _mean_coassignment(X: Array) -> float | None:
 
 def _settings(model: LatentSimplexPosition) -> list[dict[str, str]]:
     names = inspect.signature(LatentSimplexPosition).parameters
-    return [{"name": name, "value": _setting(name, getattr(model, name))} for name in names]
+    choices = resolve_choices(
+        model.divergence, model.response, model.penalty, model.temperature, model.search
+    )
+    return [{"name": name, "value": _setting(name, getattr(model, name), choices)} for name in names]
 
 
-def _setting(name: str, value: Any) -> str:
+def _setting(name: str, value: Any, choices: Choices) -> str:
     """Return a parameter as text, with what "auto" stood for."""
     if name == "views" and not isinstance(value, str):
         return f"{len(list(value))} group labels"
     if isinstance(value, str) and value == "auto":
-        meant = as_kernel(value) if name == "similarity" else AUTO[name]
+        meant = as_kernel(value) if name == "similarity" else getattr(choices, name)
         return f"auto: {meant if isinstance(meant, str) else repr(meant)}"
     return value if isinstance(value, str) else repr(value)
 

@@ -95,16 +95,17 @@ class LocalScaling:
     def _bandwidths(self, distances: Array) -> Array:
         """Return q_i from the square matrix of distances.
 
-        Where more samples coincide with i than the quantile reaches, q_i would be 0 and the
-        similarity undefined: the quantile is then taken over the positive distances of i. A sample
-        that coincides with all others gets 1, which leaves its distances at 0.
+        Where more samples coincide with i than the quantile reaches, q_i would be 0 and the similarity
+        undefined. Such a pile is tight whatever lies around it: its bandwidth is the same share of the
+        distance to the nearest sample outside. If there is none, 1 leaves all distances at 0.
         """
         n = len(distances)
         others = distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
         q = self._row_bandwidth(others)
+        share = self.quantile if self.neighbour is None else min(self.neighbour / (n - 1), 1.0)
         for i in np.flatnonzero(q == 0):
             positive = others[i][others[i] > 0]
-            q[i] = self._row_bandwidth(positive[None])[0] if len(positive) else 1.0
+            q[i] = share * positive.min() if len(positive) else 1.0
         return q
 
     def _row_bandwidth(self, rows: Array) -> Array:

@@ -9,10 +9,13 @@ import numpy as np
 from latentsimplex._types import Array
 from latentsimplex.compute.pairs import pack
 
+ROUNDING = 1e-8
+"""How far from [0, 1] and from symmetry a similarity may be by rounding alone."""
+
 
 @dataclass(frozen=True)
 class Precomputed:
-    """Each view is already an n x n similarity matrix in [0, 1]; its diagonal is not read."""
+    """Each view is already an n x n similarity matrix in [0, 1]; its diagonal says nothing."""
 
     def exponents(self, X: Array) -> Array:
         """Return -log s of every pair."""
@@ -29,14 +32,13 @@ def similarity_exponents(S: Array, what: str) -> Array:
         raise ValueError(f"{what} has shape {S.shape}: a similarity matrix is square, one row per sample.")
     if np.isnan(S).any():
         raise ValueError(f"{what} contains NaN: every pair of samples needs a similarity in [0, 1].")
-    if not np.all((S >= 0) & (S <= 1)):
-        low, high = S.min(), S.max()
+    if S.min() < -ROUNDING or S.max() > 1 + ROUNDING:
         raise ValueError(
-            f"{what} has values from {low:.4g} to {high:.4g}: similarities must lie in [0, 1]; "
+            f"{what} has values from {S.min():.6g} to {S.max():.6g}: similarities must lie in [0, 1]; "
             "turn distances into similarities first, for instance with exp(-distance / scale)."
         )
-    if not np.allclose(S, S.T, rtol=1e-6, atol=1e-9):
+    if not np.allclose(S, S.T, rtol=1e-6, atol=ROUNDING):
         raise ValueError(f"{what} is not symmetric: pass (S + S.T) / 2 if that is what you mean.")
     with np.errstate(divide="ignore"):
         # -log 0 is infinite, which clipping turns into the least similarity; + 0.0 turns -0.0 into 0.0
-        return -np.log(pack(S)) + 0.0
+        return -np.log(np.clip(pack(S), 0.0, 1.0)) + 0.0
