@@ -39,6 +39,8 @@ from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import P_CLIP, Divergence
 from latentsimplex.objective import Penalty, membership_penalty, weight_penalty
 
+ROUNDING = 1e-12
+"""Losses that differ by this share of themselves differ by rounding alone."""
 SHORTEST_STEP = 1e-3
 """Steps are halved when they do not help; below this share of the first size EM stands still."""
 
@@ -74,9 +76,9 @@ class Schedule:
     """How it is minimised.
 
     ``first_steps`` Adam steps make the first memberships, ``steps`` follow in each EM iteration, all
-    of size ``rate`` at first: a pattern whose steps no longer help takes them half as long from then on.
-    The fit has converged when the loss falls by less than ``tol`` of itself over
-    ``window`` iterations (the paper: one percent over 100).
+    of size ``rate`` at first: a pattern whose steps no longer help takes them half as long from then
+    on. The fit has converged when the loss falls by less than ``tol`` of itself over ``window``
+    iterations (the paper: one percent over 100).
     """
 
     max_iter: int = 500
@@ -277,7 +279,7 @@ def em_step(
     """
     after = maximisation(state, expectation, model, schedule, pairs.workers)
     found = e_step(pairs, after, model)
-    if found.loss > expectation.loss:
+    if found.loss > expectation.loss + ROUNDING * abs(expectation.loss):
         after = after._replace(lam=state.lam)
         found = e_step(pairs, after, model)
     return after, found
