@@ -15,7 +15,7 @@ is an accident, so an unused pattern is charged the least that any memberships c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -28,7 +28,9 @@ W_FLOOR = 1e-12
 
 
 class Penalty(Protocol):
-    """A penalty on the memberships of each pattern."""
+    """A penalty on the memberships of each pattern; ``sloped`` says whether it has a gradient."""
+
+    sloped: ClassVar[bool]
 
     def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
         """Return values (d,) and gradients (d, n, g) for memberships (d, n, g)."""
@@ -36,14 +38,12 @@ class Penalty(Protocol):
     def unused(self, n: int, g: int) -> float:
         """Return the least value over all memberships (n, g)."""
 
-    def softened(self) -> list[Penalty]:
-        """Return the penalties to descend in turn from a start, from none of it to all of it."""
-
 
 @dataclass(frozen=True)
 class GroupPenalty:
     """n R(W): empties whole columns, so that redundant clusters vanish (section 2.2)."""
 
+    sloped: ClassVar[bool] = True
     epsilon: float = 1e-3
 
     def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
@@ -59,15 +59,12 @@ class GroupPenalty:
         """Return n^(3/2) log(1/eps - g + 1): one column full, the others at eps (0 if all fit under eps)."""
         return float(n**1.5 * np.log(max(1.0, 1 / self.epsilon - g + 1)))
 
-    def softened(self) -> list[Penalty]:
-        """Return a continuation: at full strength from the start the penalty freezes rows where they are."""
-        return [NoPenalty(), Scaled(self, 0.1), self]
-
 
 @dataclass(frozen=True)
 class DirichletRows:
     """Minus the log density of Dirichlet(concentration) on each row of W, up to a constant."""
 
+    sloped: ClassVar[bool] = True
     concentration: float = 0.1
 
     def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
@@ -81,14 +78,12 @@ class DirichletRows:
         """Return the value of rows that are one 1 and zeros, floored."""
         return float(n * (1 - self.concentration) * (g - 1) * np.log(W_FLOOR))
 
-    def softened(self) -> list[Penalty]:
-        """Return the same continuation as for the group penalty."""
-        return [NoPenalty(), Scaled(self, 0.1), self]
-
 
 @dataclass(frozen=True)
 class NoPenalty:
     """Memberships follow the divergence alone."""
+
+    sloped: ClassVar[bool] = False
 
     def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
         """Return zeros."""
@@ -98,15 +93,12 @@ class NoPenalty:
         """Return 0."""
         return 0.0
 
-    def softened(self) -> list[Penalty]:
-        """Return the penalty itself: there is nothing to soften."""
-        return [self]
-
 
 @dataclass(frozen=True)
 class Scaled:
     """A share of another penalty."""
 
+    sloped: ClassVar[bool] = True
     penalty: Penalty
     factor: float
 
@@ -119,10 +111,6 @@ class Scaled:
         """Return the share of the charge."""
         return self.factor * self.penalty.unused(n, g)
 
-    def softened(self) -> list[Penalty]:
-        """Return the share itself."""
-        return [self]
-
 
 @dataclass(frozen=True)
 class ClusterPrice:
@@ -131,6 +119,7 @@ class ClusterPrice:
     It has no slope; moves that merge clusters or patterns are what it pays for.
     """
 
+    sloped: ClassVar[bool] = False
     prices: tuple[float, ...]
 
     def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
@@ -142,13 +131,18 @@ class ClusterPrice:
         """Return the price of a single cluster."""
         return self.prices[0]
 
-    def softened(self) -> list[Penalty]:
-        """Return the price itself: without a slope there is nothing to soften."""
-        return [self]
+
+def continuation(penalty: Penalty) -> list[Penalty]:
+    """Return the penalties to descend in turn from a start: none, a tenth, all.
+
+    At full strength from the start a penalty with a slope freezes rows where they are; one without a slope
+    has nothing to soften.
+    """
+    return [NoPenalty(), Scaled(penalty, 0.1), penalty] if penalty.sloped else [penalty]
 
 
 def bic_prices(n: int, g: int, temperature: float, learned: bool = True) -> tuple[float, ...]:
-    """Return 1/2 [k - 1 + k(k+1)/2] log n for k = 1..g, in the units of the divergence.
+    """Return half of log n for each parameter of k = 1..g clusters, in the units of the divergence.
 
     The parameters of a pattern with k clusters are its k - 1 cluster sizes and, if learned, the k(k+1)/2
     entries of its response; memberships count as integrated out. The temperature turns nats of

@@ -24,6 +24,7 @@ from latentsimplex.em import (
     update_weights,
 )
 from latentsimplex.moves import merge_clusters, merge_patterns
+from latentsimplex.objective import continuation
 from latentsimplex.starts import kmeans_labels, random_memberships, spectral_memberships
 
 logger = logging.getLogger("latentsimplex")
@@ -140,7 +141,7 @@ def spectral_state(
         W[l], response = spectral_memberships(stat[l] / gamma[l], n_clusters, model.divergence)
         if model.learned_response:
             B[l] = response
-    for penalty in model.penalty.softened():
+    for penalty in continuation(model.penalty):
         softer = replace(model, penalty=penalty)
         W[live], B[live], _ = m_step(
             W[live], B[live], gamma[live], stat[live], softer, pairs.workers, schedule.first_steps, rate[live]

@@ -53,9 +53,8 @@ def spectral_memberships(mean_f: Array, g: int, divergence: Divergence) -> tuple
     root = np.sqrt(S.sum(axis=1))[:, None]
     U = _leading_eigenvectors(S / root / root.T, g)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # samples that coincide make fewer clusters, and may
+        # samples that coincide may make fewer clusters than were asked for
+        warnings.simplefilter("ignore", ConvergenceWarning)
         labels = KMeans(g, n_init=4, random_state=0).fit_predict(U / root)
     W = np.where(np.eye(g, dtype=bool)[labels], PURITY, (1 - PURITY) / (g - 1))
     return W, block_means(S, labels, g)

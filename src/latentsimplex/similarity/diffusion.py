@@ -21,12 +21,13 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.utils import check_scalar
 
 from latentsimplex._types import Array
-from latentsimplex.compute.pairs import pack
+from latentsimplex.compute.pairs import n_pairs, pack
 from latentsimplex.similarity.local_scaling import standardised
 
 LONGEST = 40.0
 """Most doublings of the walk's length; a connected graph has mixed long before."""
 TINY = 1e-12
+"""Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Diffusion:
     def exponents(self, X: Array) -> Array:
         """Return -log s of every pair; all zero when all samples coincide."""
         if not np.ptp(X, axis=0).any():
-            return np.zeros(len(X) * (len(X) - 1) // 2)
+            return np.zeros(n_pairs(len(X)))
         values, vectors = np.linalg.eigh(self._walk(standardised(X) if self.standardise else X))
         values = np.clip(values, 0.0, 1.0)
 
@@ -86,7 +87,7 @@ class Diffusion:
         scale = np.maximum(distances[rows[:, 0], nearest[:, min(7, k) - 1]], TINY)
         weights = np.zeros((n, n))
         weights[rows, nearest] = np.exp(-(distances[rows, nearest] ** 2) / (scale[:, None] * scale[nearest]))
-        weights = np.maximum(weights, weights.T) + TINY  # the trace of weight joins separate components
+        weights = np.maximum(weights, weights.T) + TINY
         degree = np.sqrt(weights.sum(axis=1))
         return (np.eye(n) + weights / degree[:, None] / degree) / 2
 

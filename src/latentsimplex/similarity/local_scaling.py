@@ -6,6 +6,7 @@ after Zelnik-Manor and Perona, whose own form is power 2 with q_i the distance t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -54,7 +55,7 @@ class LocalScaling:
     quantile: float = 0.1
     power: float = 1.0
     neighbour: int | None = None
-    metric: str = "euclidean"
+    metric: str | Callable[[Array, Array], float] = "euclidean"
     standardise: bool = False
     per_feature: bool = False
 
