@@ -59,14 +59,25 @@ def main() -> None:
 @click.option(
     "--samples", type=click.IntRange(min=20), help="Samples per data set; the paper's number unless given."
 )
+@click.option(
+    "--views",
+    type=click.IntRange(min=1),
+    help="Views, where an experiment can have any number; the paper's number unless given.",
+)
+@click.option("--data", type=FILE, help="The folder or file that the data are in, for brain.")
 @click.option("--out", type=FILE, default="results", show_default=True, help="Folder for tables and figures.")
-def reproduce(name: str, seeds: int, samples: int | None, out: Path) -> None:
+def reproduce(
+    name: str, seeds: int, samples: int | None, views: int | None, data: Path | None, out: Path
+) -> None:
     """Run one of the paper's experiments, print its tables and write them with their figures."""
     from latentsimplex.experiments import EXPERIMENTS
     from latentsimplex.report.words import count
 
-    with one_line(OSError):
-        result = EXPERIMENTS[name].run(seeds, out, lambda line: click.echo(line, err=True), n_samples=samples)
+    options = _taken(name, {"n_views": views, "data": data})
+    with one_line(OSError, ValueError):
+        result = EXPERIMENTS[name].run(
+            seeds, out, lambda line: click.echo(line, err=True), n_samples=samples, **options
+        )
     for title, table in result.tables.items():
         click.echo(f"\n{title}\n{table.to_text()}")
     for line in ("", *result.notes):
@@ -133,6 +144,19 @@ def info(model: Path) -> None:
     click.echo(describe(summary))
     settings = [f"{setting['name']}={setting['value']}" for setting in summary["settings"]]
     click.echo(f"settings: {', '.join(settings)}")
+
+
+def _taken(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, or refuse one that the experiment does not take."""
+    from latentsimplex.experiments import EXPERIMENTS
+
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        if option not in EXPERIMENTS[name].options:
+            takers = [other for other, experiment in EXPERIMENTS.items() if option in experiment.options]
+            flag = f"--{option.removeprefix('n_')}"
+            raise click.ClickException(f"{name} takes no {flag}: leave it out, or run {' or '.join(takers)}.")
+    return given
 
 
 def _loaded(path: Path) -> LatentSimplexPosition:

@@ -17,12 +17,12 @@ from latentsimplex.coassignment import CoAssignment
 from latentsimplex.compute.threads import Workers
 from latentsimplex.consensus import Consensus, form_consensus
 from latentsimplex.em import Schedule
-from latentsimplex.engines.local import LocalPairs
 from latentsimplex.engines.memory import keep_pairs, memory_budget
 from latentsimplex.estimates import estimate, with_constant_views
 from latentsimplex.labels import joint_labels
+from latentsimplex.plan import Plan
 from latentsimplex.progress import reporting
-from latentsimplex.search import Search, best_of
+from latentsimplex.search import Search
 from latentsimplex.similarity import Precomputed, as_kernel
 from latentsimplex.views import Views, as_views
 
@@ -190,7 +190,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        kernel = as_kernel(self.similarity)
+        automatic = isinstance(self.similarity, str) and self.similarity == "auto"
+        kernel = None if automatic else as_kernel(self.similarity)
         choices = options.resolve_choices(
             self.divergence, self.response, self.penalty, self.temperature, self.search
         )
@@ -204,21 +205,18 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         data = as_views(X, self.views, precomputed=isinstance(kernel, Precomputed))
         g = min(options.check_count("n_clusters", self.n_clusters), data.n_samples)
         d = min(options.check_count("n_patterns", self.n_patterns), len(data))
-        model = choices.model(data.n_samples, g)
         keep = keep_pairs(len(data), data.n_samples, d, memory_budget(self.memory_limit))
 
-        with Workers(options.check_jobs(self.n_jobs)) as workers:
-            pairs = LocalPairs(data, kernel, model.divergence, workers, keep)
-            search = None
-            if len(pairs):
-                with reporting(bool(self.verbose), n_init, schedule.max_iter) as callback:
-                    d = min(d, len(pairs))
-                    search = best_of(
-                        pairs, g, d, model, schedule, n_init, rng, callback, moves=choices.search == "moves"
-                    )
+        with (
+            Workers(options.check_jobs(self.n_jobs)) as workers,
+            reporting(bool(self.verbose), n_init, schedule.max_iter) as callback,
+        ):
+            plan = Plan(data, choices, schedule, g, d, n_init, keep, workers, callback)
+            found = plan.run(kernel, rng)
         self._set_names(data)
-        self._set_estimates(search, pairs.informative)
-        self._set_course(search, pairs.informative)
+        self._set_estimates(found.search, found.informative)
+        self._set_course(found.search, found.informative)
+        self.similarity_, self.temperature_ = found.kernel, found.temperature
         return self
 
     def _set_names(self, data: Views) -> None:
@@ -255,12 +253,12 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self.initial_view_patterns_ = np.full(len(self.view_names_in_), -1)
         if search is None:
             curve, expected, self.converged_ = [0.0], [0.0], True
-            self.start_losses_ = np.zeros(self.n_init)
+            self.start_losses_, self.start_agreement_ = np.zeros(self.n_init), np.ones(self.n_init)
         else:
             self.initial_view_patterns_[informative] = search.start_labels
             fit = search.fit
             curve, expected, self.converged_ = fit.loss_curve, fit.expected_loss_curve, fit.converged
-            self.start_losses_ = search.start_losses
+            self.start_losses_, self.start_agreement_ = search.start_losses, search.start_agreement
         self.loss_curve_, self.expected_loss_curve_ = np.array(curve), np.array(expected)
         self.loss_, self.expected_loss_ = curve[-1], expected[-1]
         self.n_iter_ = len(curve) - 1

@@ -21,7 +21,7 @@ from latentsimplex.archive import ForeignArchive, pack, read_arrays, read_header
 from latentsimplex.coassignment import CoAssignment
 from latentsimplex.consensus import Consensus
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.parameters import decode_parameters, encode_parameters
+from latentsimplex.parameters import decode_kernel, decode_parameters, encode_kernel, encode_parameters
 
 FORMAT = "latentsimplex model"
 SCHEMA = 1
@@ -36,6 +36,7 @@ ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "n_clusters_": ("i", ("patterns",)),
     "initial_view_patterns_": ("i", ("views",)),
     "start_losses_": ("f", ("starts",)),
+    "start_agreement_": ("f", ("starts",)),
     "loss_curve_": ("f", ("iterations",)),
     "expected_loss_curve_": ("f", ("iterations",)),
     "consensus_/labels": ("i", ("samples",)),
@@ -52,6 +53,7 @@ NUMBERS: dict[str, type] = {
     "converged_": bool,
     "loss_": float,
     "expected_loss_": float,
+    "temperature_": float,
 }
 
 NAMES = {"view_names_in_": "views", "sample_names_in_": "samples", "feature_names_in_": "features"}
@@ -71,6 +73,7 @@ def save(model: LatentSimplexPosition, path: str | os.PathLike[str]) -> None:
         "schema": SCHEMA,
         "package_version": __version__,
         "parameters": encode_parameters(model.get_params(deep=False)),
+        "similarity": encode_kernel(model.similarity_),
         "numbers": {name: kind(getattr(model, name)) for name, kind in NUMBERS.items()},
         "names": {name: _as_list(getattr(model, name, None)) for name in NAMES},
     }
@@ -148,7 +151,7 @@ def _checked_header(content: bytes) -> dict[str, Any]:
             f"it has schema {schema} of latentsimplex {header.get('package_version')}, and this release reads up to "
             f"schema {SCHEMA}; upgrade latentsimplex"
         )
-    for part in ("parameters", "numbers", "names"):
+    for part in ("parameters", "similarity", "numbers", "names"):
         _require(isinstance(header.get(part), dict), f"it holds no {part}")
     for name, kind in NUMBERS.items():
         value = header["numbers"].get(name)
@@ -213,6 +216,7 @@ def _check_indices(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
 def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> LatentSimplexPosition:
     """Return the estimator that the checked parts of a file make up."""
     model = LatentSimplexPosition(**decode_parameters(header["parameters"]))
+    model.similarity_ = decode_kernel(header["similarity"])
     for name in NUMBERS:
         setattr(model, name, header["numbers"][name])
     for name in NAMES:

@@ -7,18 +7,26 @@ Each move proposes a state; :mod:`latentsimplex.search` keeps it when the loss f
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from latentsimplex._types import Array
 from latentsimplex.compute.cpu import pair_objective
 from latentsimplex.compute.threads import Workers
-from latentsimplex.em import Fit, Model, Schedule, State, m_step
+from latentsimplex.em import Fit, Model, Pairs, Schedule, State, m_step
 
 REFIT_STEPS = 30
 EMPTY = 1e-100
 """A column that was poured out holds zeros, or the smallest numbers that a softmax leaves of them."""
+
+
+class Move(Protocol):
+    """Proposes a state with another structure; None where it sees none."""
+
+    __name__: str
+
+    def __call__(self, pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None: ...
 
 
 class Pattern(NamedTuple):
@@ -77,13 +85,13 @@ def best_pour(pattern: Pattern, model: Model, workers: Workers) -> Pattern | Non
     return min(poured, key=lambda merged: objective(merged, model, workers), default=None)
 
 
-def merge_clusters(fit: Fit, model: Model, schedule: Schedule, workers: Workers) -> State | None:
+def merge_clusters(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:
     """Return the state with clusters merged in each pattern as far as its objective profits; None if none did."""
     W, B = fit.state.W.copy(), fit.state.B.copy()
     moved = False
     for l, pattern in live_patterns(fit).items():
-        path = merging_path(pattern, model, schedule, workers)
-        values = [objective(candidate, model, workers) for candidate in path]
+        path = merging_path(pattern, model, schedule, pairs.workers)
+        values = [objective(candidate, model, pairs.workers) for candidate in path]
         best = int(np.argmin(values))
         W[l], B[l] = path[best].W, path[best].B
         moved = moved or best > 0
@@ -93,19 +101,23 @@ def merge_clusters(fit: Fit, model: Model, schedule: Schedule, workers: Workers)
 def merging_path(pattern: Pattern, model: Model, schedule: Schedule, workers: Workers) -> list[Pattern]:
     """Return the pattern, then with one cluster fewer, and so on down to a single cluster.
 
-    The whole way is walked, since the first merge may not pay where the fifth one does.
+    The whole way is walked, since the first merge may not pay where the fifth one does. A price for clusters
+    comes with a start that has about the right number, so that its way ends where a merge does not pay.
     """
     path = [pattern]
     while (merged := best_pour(path[-1], model, workers)) is not None:
         path.append(refit(merged, model, schedule, workers))
+        if not model.penalty.sloped and objective(path[-1], model, workers) > objective(path[-2], model, workers):
+            break
     return path
 
 
-def merge_patterns(fit: Fit, model: Model, schedule: Schedule, workers: Workers) -> State | None:
+def merge_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:
     """Return the state with the two patterns joined whose views lose least by it; None if there is one left."""
     patterns = live_patterns(fit)
     if len(patterns) < 2:
         return None
+    workers = pairs.workers
     value = {l: objective(pattern, model, workers) for l, pattern in patterns.items()}
     least, l, k, best = np.inf, -1, -1, None
     for first, second in combinations(patterns, 2):

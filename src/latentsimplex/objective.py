@@ -26,6 +26,9 @@ LAMBDA_FLOOR = 1e-5
 W_FLOOR = 1e-12
 """The Dirichlet-row penalty is minus infinity at w = 0, so it stops falling here."""
 
+LABEL_MARGIN = 4 / 3
+"""How much more than in a cloud clusters must explain: see docs/defaults.md for the two kinds of error."""
+
 
 class Penalty(Protocol):
     """A penalty on the memberships of each pattern; ``sloped`` says whether it has a gradient."""
@@ -141,15 +144,13 @@ def continuation(penalty: Penalty) -> list[Penalty]:
     return [NoPenalty(), Scaled(penalty, 0.1), penalty] if penalty.sloped else [penalty]
 
 
-def bic_prices(n: int, g: int, temperature: float, learned: bool = True) -> tuple[float, ...]:
-    """Return half of log n for each parameter of k = 1..g clusters, in the units of the divergence.
+def label_prices(n: int, g: int, temperature: float) -> tuple[float, ...]:
+    """Return the price of labels for k = 1..g clusters: n log k nats, and a third more, in units of the divergence.
 
-    The parameters of a pattern with k clusters are its k - 1 cluster sizes and, if learned, the k(k+1)/2
-    entries of its response; memberships count as integrated out. The temperature turns nats of
-    evidence into the units of K.
+    The temperature is such that cutting a cloud without clusters gains n log k nats on average
+    (:mod:`latentsimplex.reference`); the margin keeps a cloud that happens to gain more in one piece.
     """
-    parameters = [k - 1 + (k * (k + 1) / 2 if learned else 0) for k in range(1, g + 1)]
-    return tuple(temperature * np.log(n) / 2 * count for count in parameters)
+    return tuple(LABEL_MARGIN * temperature * n * np.log(k) for k in range(1, g + 1))
 
 
 PENALTIES: dict[str | None, Penalty] = {

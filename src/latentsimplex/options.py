@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,14 @@ from sklearn.utils import check_random_state
 
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model
-from latentsimplex.objective import PENALTIES, ClusterPrice, Penalty, bic_prices
+from latentsimplex.objective import PENALTIES, ClusterPrice, Penalty, label_prices
 
 AUTO = {
-    "divergence": "reverse",
-    "response": "identity",
-    "penalty": "group",
-    "temperature": 1.0,
+    "divergence": "forward",
+    "response": "learned",
+    "penalty": "labels",
 }
-"""What "auto" means for each option: the paper's choice."""
+"""What "auto" means for each option that does not depend on the data; docs/defaults.md says why."""
 
 NOT_BUILT = {"device": ["cuda", "mps"]}
 """Options of later releases, which must not be taken for typing errors."""
@@ -28,49 +27,63 @@ def resolve(name: str, value: Any) -> Any:
     """Return the value of an option, with "auto" replaced.
 
     >>> resolve("divergence", "auto"), resolve("divergence", "forward")
-    ('reverse', 'forward')
+    ('forward', 'forward')
     """
     return AUTO[name] if isinstance(value, str) and value == "auto" else value
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The model and the search that were chosen, before the data are known."""
+    """The model and the search that were chosen, before the data are known.
+
+    No temperature is one that the data will set; ``automatic`` holds the options that were left on "auto".
+    """
 
     divergence: str
     response: str
     penalty: str | None
-    temperature: float
+    temperature: float | None
     search: str
+    automatic: frozenset[str] = frozenset()
 
-    def model(self, n_samples: int, n_clusters: int) -> Model:
+    def for_coassignments(self) -> Choices:
+        """Return the choices for similarities that are as good as co-assignments: the paper's, where left open."""
+        return replace(
+            self,
+            divergence="reverse" if "divergence" in self.automatic else self.divergence,
+            response="identity" if "response" in self.automatic else self.response,
+        )
+
+    def model(self, n_samples: int, n_clusters: int, temperature: float) -> Model:
         """Return what is to be minimised for data of this size."""
-        if self.penalty == "bic":
-            learned = self.response == "learned"
-            penalty: Penalty = ClusterPrice(bic_prices(n_samples, n_clusters, self.temperature, learned))
+        if self.penalty == "labels":
+            penalty: Penalty = ClusterPrice(label_prices(n_samples, n_clusters, temperature))
         else:
             penalty = PENALTIES[self.penalty]
-        return Model(DIVERGENCES[self.divergence], penalty, self.temperature, self.response == "learned")
+        return Model(DIVERGENCES[self.divergence], penalty, temperature, self.response == "learned")
 
 
 def resolve_choices(divergence: Any, response: Any, penalty: Any, temperature: Any, search: Any) -> Choices:
     """Return the choices, or raise ValueError for one that does not exist or that plain EM cannot fit."""
     learned = check_choice("response", resolve("response", response), ["identity", "learned"])
-    priced = check_choice("penalty", resolve("penalty", penalty), [*PENALTIES, "bic"])
-    needs_moves = learned == "learned" or priced == "bic"
+    priced = check_choice("penalty", resolve("penalty", penalty), [*PENALTIES, "labels"])
+    needs_moves = learned == "learned" or priced == "labels"
     if isinstance(search, str) and search == "auto":
         search = "moves" if needs_moves else "plain"
+    given = {"divergence": divergence, "response": response, "penalty": penalty, "temperature": temperature}
+    automatic = frozenset(name for name, value in given.items() if isinstance(value, str) and value == "auto")
     choices = Choices(
         divergence=check_choice("divergence", resolve("divergence", divergence), list(DIVERGENCES)),
         response=learned,
         penalty=priced,
-        temperature=check_number("temperature", resolve("temperature", temperature), above=0),
+        temperature=None if "temperature" in automatic else check_number("temperature", temperature, above=0),
         search=check_choice("search", search, ["plain", "moves"]),
+        automatic=automatic,
     )
     if choices.search == "plain" and needs_moves:
         raise ValueError(
             'search="plain" can fit neither response="learned", which begins from a spectral start, nor '
-            'penalty="bic", which has no slope: leave search="auto" or set "moves".'
+            'penalty="labels", which has no slope: leave search="auto" or set "moves".'
         )
     return choices
 

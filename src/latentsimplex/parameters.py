@@ -15,9 +15,11 @@ import numpy as np
 
 from latentsimplex._types import Array
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.similarity import Diffusion, LocalScaling, Precomputed
+from latentsimplex.similarity import Diffusion, LocalScaling, Precomputed, Readings
 
-KERNELS: dict[str, Any] = {"Diffusion": Diffusion, "LocalScaling": LocalScaling, "Precomputed": Precomputed}
+KERNELS: dict[str, Any] = {
+    kernel.__name__: kernel for kernel in (Diffusion, LocalScaling, Precomputed, Readings)
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ def decode_parameters(encoded: dict[str, Any]) -> dict[str, Any]:
     unknown = set(encoded) - set(inspect.signature(LatentSimplexPosition).parameters)
     if unknown:
         raise ValueError(f"unknown parameters {sorted(unknown)}")
-    return {name: _decoded(value) for name, value in encoded.items()}
+    return {
+        name: decode_kernel(value) if isinstance(value, dict) else value for name, value in encoded.items()
+    }
 
 
 def _encoded(name: str, value: Any) -> Any:
@@ -63,7 +67,7 @@ def _encoded(name: str, value: Any) -> Any:
     if _is_plain(plain):
         return plain
     if name == "similarity":
-        return _encoded_kernel(value)
+        return encode_kernel(value)
     if name == "views" and isinstance(value, Iterable):
         labels = [label.item() if isinstance(label, np.generic) else label for label in value]
         return [label if _is_plain(label) else str(label) for label in labels]
@@ -76,12 +80,13 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _encoded_kernel(kernel: Any) -> dict[str, Any]:
+def encode_kernel(kernel: Any) -> dict[str, Any]:
+    """Return a kernel as JSON values: its name and fields, or the description of one of the user's own."""
     if isinstance(kernel, UnstoredKernel):
         return {"unstored": kernel.description}
     if type(kernel) in KERNELS.values():
         fields = asdict(kernel)
-        if all(map(_is_plain, fields.values())):
+        if isinstance(kernel, Readings) or all(map(_is_plain, fields.values())):
             return {"kernel": type(kernel).__name__, "fields": fields}
     return {"unstored": describe_kernel(kernel)}
 
@@ -102,9 +107,8 @@ def describe_kernel(kernel: Any) -> str:
     return repr(kernel)
 
 
-def _decoded(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
+def decode_kernel(value: dict[str, Any]) -> Any:
+    """Return the kernel that :func:`encode_kernel` wrote, or raise ValueError."""
     if set(value) == {"unstored"} and isinstance(value["unstored"], str):
         return UnstoredKernel(value["unstored"])
     if set(value) == {"kernel", "fields"} and value["kernel"] in KERNELS:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex._types import Array
 from latentsimplex.em import (
@@ -23,8 +24,9 @@ from latentsimplex.em import (
     statistics,
     update_weights,
 )
-from latentsimplex.moves import merge_clusters, merge_patterns
-from latentsimplex.objective import continuation
+from latentsimplex.moves import Move, merge_clusters, merge_patterns
+from latentsimplex.objective import ClusterPrice, continuation
+from latentsimplex.regroup import regroup, resumed_state, split_pattern, structured_state
 from latentsimplex.starts import kmeans_labels, random_memberships, spectral_memberships
 
 logger = logging.getLogger("latentsimplex")
@@ -37,13 +39,17 @@ BETWEEN_MOVES = 10
 SETTLED_WINDOW, SETTLED_TOL = 10, 1e-4
 """A run with moves has settled when its loss falls by less than this share over this many iterations."""
 
+PRICED_MOVES: tuple[Move, ...] = (merge_clusters, regroup, split_pattern)
+SLOPED_MOVES: tuple[Move, ...] = (merge_clusters, merge_patterns)
+
 
 class Search(NamedTuple):
-    """The best of several runs, the final loss of each, and the start that the best one had."""
+    """The best of several runs, the start that it had, and of each run its loss and its agreement with the best."""
 
     fit: Fit
-    start_losses: Array
     start_labels: np.ndarray
+    start_losses: Array
+    start_agreement: Array
 
 
 def best_of(
@@ -65,12 +71,12 @@ def best_of(
     """
     best: Fit | None = None
     best_labels = np.empty(0, dtype=np.intp)
-    losses: list[float] = []
-    known: dict[bytes, float] = {}
+    answers: list[Answer] = []
+    known: dict[bytes, Answer] = {}
     for start, generator in enumerate(rng.spawn(n_init)):
         labels = kmeans_labels(pairs, n_patterns, generator)
         if moves and labels.tobytes() in known:
-            losses.append(known[labels.tobytes()])
+            answers.append(known[labels.tobytes()])
             continue
         report = None if callback is None else _numbered(callback, start)
         if moves:
@@ -78,12 +84,35 @@ def best_of(
         else:
             W = random_memberships(n_patterns, pairs.n_samples, n_clusters, generator)
             fit = run(pairs, first_state(pairs, labels, W, model, schedule), model, schedule, report)
-        losses.append(fit.loss_curve[-1])
-        known[labels.tobytes()] = losses[-1]
-        if best is None or losses[-1] < best.loss_curve[-1]:
+        answers.append(answer_of(fit))
+        known[labels.tobytes()] = answers[-1]
+        if best is None or fit.loss_curve[-1] < best.loss_curve[-1]:
             best, best_labels = fit, labels
     assert best is not None
-    return Search(best, np.array(losses), best_labels)
+    losses = np.array([answer.loss for answer in answers])
+    kept = answers[int(np.argmin(losses))]
+    return Search(best, best_labels, losses, np.array([agreement(answer, kept) for answer in answers]))
+
+
+class Answer(NamedTuple):
+    """What a run says: its loss, the pattern of each view (V,) and the clusters of each pattern (d, n)."""
+
+    loss: float
+    view_patterns: np.ndarray
+    clusters: np.ndarray
+
+
+def answer_of(fit: Fit) -> Answer:
+    """Return what a run says."""
+    return Answer(fit.loss_curve[-1], fit.expectation.eta.argmax(axis=1), fit.state.W.argmax(axis=2))
+
+
+def agreement(first: Answer, second: Answer) -> float:
+    """Return how far two runs cluster the samples of each view alike: NMI, its mean over views."""
+    both = np.column_stack([first.view_patterns, second.view_patterns])
+    kinds, counts = np.unique(both, axis=0, return_counts=True)
+    scores = [normalized_mutual_info_score(first.clusters[l], second.clusters[k]) for l, k in kinds]
+    return float(np.average(scores, weights=counts))
 
 
 def _numbered(callback: Callback, start: int) -> Callable[[int, Expectation], None]:
@@ -99,16 +128,24 @@ def run_with_moves(
     schedule: Schedule,
     callback: Callable[[int, Expectation], None] | None = None,
 ) -> Fit:
-    """Run EM from a spectral start, merging clusters and patterns for as long as the loss falls."""
+    """Run EM from a start of its own, changing clusters and patterns for as long as the loss falls.
+
+    Where clusters have a price, the start is the structure that is worth most; otherwise it has all the
+    clusters there may be, and moves merge them.
+    """
     schedule = replace(schedule, window=SETTLED_WINDOW, tol=SETTLED_TOL)
     between = replace(schedule, max_iter=min(BETWEEN_MOVES, schedule.max_iter))
-    state = spectral_state(pairs, labels, n_clusters, n_patterns, model, schedule)
+    moves: tuple[Move, ...]
+    if isinstance(model.penalty, ClusterPrice):
+        state, moves = structured_state(pairs, labels, n_patterns, model, schedule), PRICED_MOVES
+    else:
+        state, moves = spectral_state(pairs, labels, n_clusters, n_patterns, model, schedule), SLOPED_MOVES
     fit = run(pairs, state, model, between, callback)
     falling = True
     while falling:
         falling = False
-        for propose in (merge_clusters, merge_patterns):
-            proposed = propose(fit, model, schedule, pairs.workers)
+        for propose in moves:
+            proposed = propose(pairs, fit, model, schedule)
             if proposed is None:
                 continue
             moved = run(pairs, proposed, model, between, callback)
@@ -116,6 +153,18 @@ def run_with_moves(
             if moved.loss_curve[-1] < fit.loss_curve[-1]:
                 fit, falling = _after(fit, moved), True
     return _after(fit, run(pairs, fit.state, model, schedule, callback))
+
+
+def go_on(
+    pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, callback: Callback | None = None
+) -> Fit:
+    """Run EM on other similarities of the same views, from the patterns and clusters of a fit.
+
+    Where clusters have a price, their number stays, and with it the price.
+    """
+    schedule = replace(schedule, window=SETTLED_WINDOW, tol=SETTLED_TOL)
+    state = resumed_state(pairs, fit, model, schedule)
+    return run(pairs, state, model, schedule, None if callback is None else _numbered(callback, 0))
 
 
 def _after(before: Fit, fit: Fit) -> Fit:

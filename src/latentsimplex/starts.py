@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
 from scipy.special import softmax
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from latentsimplex._types import Array
 from latentsimplex.compute.cpu import add_statistics, pair_products
 from latentsimplex.compute.pairs import unpack
 from latentsimplex.divergence import Divergence
 from latentsimplex.em import Pairs
+from latentsimplex.profiles import spectral_clusters
 
 LLOYD_ITERATIONS = 30
 START_SCALE = 0.01
@@ -46,18 +41,21 @@ def spectral_memberships(mean_f: Array, g: int, divergence: Divergence) -> tuple
     divergence : Divergence
         Turns the mean of f(s) into the similarity that fits the views best.
     """
-    S = unpack(divergence.mean(mean_f))
-    n = len(S)
-    if g == 1:
-        return np.ones((n, 1)), np.full((1, 1), S.sum() / (n * (n - 1)))
-    root = np.sqrt(S.sum(axis=1))[:, None]
-    U = _leading_eigenvectors(S / root / root.T, g)
-    with warnings.catch_warnings():
-        # samples that coincide may make fewer clusters than were asked for
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = KMeans(g, n_init=4, random_state=0).fit_predict(U / root)
-    W = np.where(np.eye(g, dtype=bool)[labels], PURITY, (1 - PURITY) / (g - 1))
-    return W, block_means(S, labels, g)
+    return label_memberships(mean_f, spectral_clusters(unpack(divergence.mean(mean_f)), g), g, divergence)
+
+
+def label_memberships(
+    mean_f: Array, labels: np.ndarray, g: int, divergence: Divergence
+) -> tuple[Array, Array]:
+    """Return W (n, g) that is nearly sure of the labels, and the mean similarity of their clusters B (g, g).
+
+    Clusters beyond those of the labels are empty for good.
+    """
+    k = int(labels.max()) + 1
+    W = np.zeros((len(labels), g))
+    W[:, :k] = (1 - PURITY) / max(k - 1, 1)
+    W[np.arange(len(labels)), labels] = PURITY if k > 1 else 1.0
+    return W, block_means(unpack(divergence.mean(mean_f)), labels, g)
 
 
 def block_means(S: Array, labels: np.ndarray, g: int) -> Array:
@@ -66,14 +64,6 @@ def block_means(S: Array, labels: np.ndarray, g: int) -> Array:
     sizes = Z.sum(axis=0)
     pairs = np.outer(sizes, sizes) - np.diag(sizes)
     return np.clip(Z.T @ S @ Z / np.maximum(pairs, 1), RESPONSE_CLIP, 1 - RESPONSE_CLIP)
-
-
-def _leading_eigenvectors(N: Array, k: int) -> Array:
-    n = len(N)
-    if 3 * k >= n:  # Lanczos needs room
-        return eigh(N, subset_by_index=(n - k, n - 1))[1]
-    # a fixed start keeps the result the same; a random one is no eigenvector, from which Lanczos could not go on
-    return eigsh(N, k=k, which="LA", v0=np.random.default_rng(0).normal(size=n))[1]
 
 
 def kmeans_labels(pairs: Pairs, k: int, rng: np.random.Generator) -> np.ndarray:

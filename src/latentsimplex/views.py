@@ -41,8 +41,13 @@ class Views(Sequence[Array]):
     sample_names: list[str] | None
     feature_names: list[str] | None
     n_samples: int
-    n_features: int
+    widths: list[int]
     load: Callable[[int], Array]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of all views together."""
+        return sum(self.widths)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -125,7 +130,7 @@ def _from_parts(parts: list[Any], labels: list[str], names: list[str]) -> Views:
         sample_names=_shared_sample_names(parts, labels),
         feature_names=None,
         n_samples=first,
-        n_features=sum(table.shape[1] for table in tables),
+        widths=[table.shape[1] for table in tables],
         load=lambda v: _dense(tables[v]),
     )
 
@@ -136,7 +141,7 @@ def _from_table(data: Any, views: Any, precomputed: bool) -> Views:
     n, p = table.shape
     columns = [str(c) for c in data.columns] if hasattr(data, "columns") else None
     if isinstance(views, str) and views == "whole":
-        names, load = ["view0"], lambda v: _dense(table)
+        names, widths, load = ["view0"], [p], lambda v: _dense(table)
     elif precomputed:
         raise ValueError(
             f'views={_short(views)} cuts a table into views, but with similarity="precomputed" a 2-D array is one '
@@ -147,11 +152,12 @@ def _from_table(data: Any, views: Any, precomputed: bool) -> Views:
         groups = _column_groups(views, p)
         names = columns or [f"x{j}" for j in range(p)] if isinstance(views, str) else [str(g) for g in groups]
         indices = list(groups.values())
+        widths = [len(group) for group in indices]
 
         def load(v: int) -> Array:
             return _dense(by_column[:, indices[v]])
 
-    return Views(names, _sample_names(data), columns, n, p, load)
+    return Views(names, _sample_names(data), columns, n, widths, load)
 
 
 def _column_groups(views: Any, p: int) -> dict[Any, list[int]]:

@@ -205,7 +205,28 @@ def test_reproduce_without_a_place_to_write_is_one_line(calls, model_file):
     assert calls
 
 
-@pytest.mark.parametrize("arguments", [("--seeds", 0), ("--seeds", "many"), ("--samples", 1)])
+@pytest.mark.parametrize("arguments", [("--seeds", 0), ("--seeds", "many"), ("--samples", 1), ("--views", 0)])
 def test_reproduce_refuses_senseless_numbers(arguments, calls):
     result = run("reproduce", "quick", *arguments)
     assert (result.exit_code, calls) == (2, [])
+
+
+def test_reproduce_hands_over_the_number_of_views(calls, tmp_path, monkeypatch):
+    received = []
+
+    def many(n_seeds, out, progress=None, *, n_samples=None, n_views=None):
+        received.append(n_views)
+        return experiments.Result({}, [], [])
+
+    experiment = experiments.Experiment("Many views.", many, options=("n_views",))
+    monkeypatch.setitem(experiments.EXPERIMENTS, "many", experiment)
+    for views in [(), ("--views", 7)]:
+        assert run("reproduce", "many", "--out", tmp_path, *views).exit_code == 0
+    assert received == [None, 7]
+
+
+def test_reproduce_refuses_a_number_of_views_where_there_is_none_to_choose(calls):
+    result = run("reproduce", "quick", "--views", 7)
+    assert (result.exit_code, calls) == (1, [])
+    assert result.output.startswith("Error: quick takes no --views: leave it out, or run views-50k")
+    assert result.output.count("\n") == 1

@@ -13,7 +13,9 @@ from sklearn.metrics import normalized_mutual_info_score
 from latentsimplex.datasets import (
     consensus_example,
     load_digits,
+    load_fruit,
     load_leukaemia,
+    load_stick_figures,
     many_views,
     running_example,
     single_view,
@@ -327,6 +329,47 @@ def test_leukaemia_covariates_are_in_the_order_of_the_samples():
     path = files("latentsimplex.datasets") / "data" / "leukaemia_covariates.csv"
     rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     assert [row["sample"] for row in rows] == load_leukaemia().samples.tolist()
+
+
+def test_stick_figures_are_complete():
+    figures = load_stick_figures()
+    assert list(figures.views) == [f"row {i}" for i in range(20)]
+    assert all(view.shape == (900, 20) and view.dtype == np.float64 for view in figures.views.values())
+    assert {view.max() for view in figures.views.values()} <= set(range(200))
+    assert Counter(zip(*figures.labels.tolist(), strict=True)) == {
+        (upper, lower): 100 for upper in range(3) for lower in range(3)
+    }
+    assert "BSD-3-Clause" in figures.description
+
+
+@pytest.mark.parametrize(("truth", "rows"), [(0, range(10)), (1, range(10, 20))])
+def test_stick_figures_have_a_truth_in_each_half(truth, rows):
+    figures = load_stick_figures()
+    own, other = figures.labels[truth], figures.labels[1 - truth]
+    half = np.hstack([figures.views[f"row {i}"] for i in rows])
+    # the figure is drawn brighter than whatever background the half has, and only the half's own pose moves it
+    drawn = half > half.mean(axis=1, keepdims=True)
+    assert len(np.unique(drawn, axis=0)) == 3
+    for pose in range(3):
+        assert len(np.unique(drawn[own == pose], axis=0)) == 1
+        assert len(np.unique(drawn[other == pose], axis=0)) == 3
+
+
+def test_fruit_is_complete():
+    fruit = load_fruit()
+    assert list(fruit.views) == [f"feature {j}" for j in range(6)]
+    assert all(view.shape == (105, 1) and np.isfinite(view).all() for view in fruit.views.values())
+    kinds = {(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)}
+    assert Counter(zip(*fruit.labels.tolist(), strict=True)) == dict.fromkeys(kinds, 15)
+    assert "BSD-3-Clause" in fruit.description
+
+
+def test_fruit_is_named_as_its_features_say():
+    fruit = load_fruit()
+    hue = fruit.views["feature 0"][:, 0]
+    green, red, yellow = (np.median(hue[fruit.labels[0] == colour]) for colour in range(3))
+    assert yellow < green < 0.4 < 0.6 < red
+    assert np.abs(fruit.views["feature 3"]).max() < 1e-12
 
 
 def test_every_bundled_file_states_its_licence():

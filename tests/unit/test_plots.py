@@ -12,8 +12,11 @@ from latentsimplex.plots import (
     plot_cluster_graph,
     plot_heatmap,
     plot_joint,
+    plot_maxima,
     plot_memberships,
     plot_scatter,
+    plot_top_views,
+    plot_weights,
     save,
 )
 from latentsimplex.plots.palette import OKABE_ITO, cluster_style
@@ -31,12 +34,20 @@ def similarity():
     return (gram + gram.T) / 2
 
 
+def maxima():
+    """Bars, thresholds, baselines, and which bars are notable."""
+    return np.array([0.3, 0.1]), np.array([0.2, 0.15]), np.array([0.12, 0.4]), np.array([True, False])
+
+
 PLOTS = {
     "scatter": lambda **to: plot_scatter(points(), LABELS, **to),
     "cluster graph": lambda **to: plot_cluster_graph(points(), LABELS, **to),
     "heatmap": lambda **to: plot_heatmap(similarity(), LABELS, **to),
     "memberships": lambda **to: plot_memberships(np.eye(3)[LABELS], LABELS, **to),
     "joint": lambda **to: plot_joint(*points().T, LABELS, **to),
+    "maxima": lambda **to: plot_maxima(["a", "b"], *maxima(), cut_off=0.2, **to),
+    "top views": lambda **to: plot_top_views(["a", "b"], [np.eye(2), np.eye(2)[:, :1]], **to),
+    "weights": lambda **to: plot_weights(np.array([0.7, 0.3]), n_bars=4, **to),
 }
 
 
@@ -177,3 +188,57 @@ def test_joint_histograms_count_every_sample():
     assert sum(bar.get_width() for bar in beside.patches) == N
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("one", "two")
     assert above.patches[0].get_facecolor()[:3] not in {to_rgba(colour)[:3] for colour in OKABE_ITO}
+
+
+# Weights
+
+
+def test_weights_have_a_bar_up_to_the_bound():
+    ax = plot_weights(np.array([0.7, 0.3]), n_bars=4, expected=0.25)
+    assert [bar.get_height() for bar in ax.patches] == [0.7, 0.3, 0, 0]
+    assert [text.get_text() for text in ax.texts] == ["0.70", "0.30", "0.00", "0.00"]
+    assert ax.get_xticks().tolist() == [1, 2, 3, 4]
+    assert ax.lines[0].get_ydata() == [0.25, 0.25]
+
+
+def test_weights_without_a_bound_or_a_line():
+    ax = plot_weights(np.array([0.7, 0.3]))
+    assert len(ax.patches) == 2
+    assert not ax.lines
+
+
+# Maxima
+
+
+def test_maxima_have_a_bar_and_two_marks_for_each_covariate():
+    ax = plot_maxima(["a", "b"], *maxima(), cut_off=0.2)
+    assert [bar.get_width() for bar in ax.patches] == [0.3, 0.1]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+    thresholds, baselines = (marks.get_offsets()[:, 0].tolist() for marks in collections(ax, PathCollection))
+    assert (thresholds, baselines) == ([0.2, 0.15], [0.12, 0.4])
+    assert ax.lines[0].get_xdata() == [0.2, 0.2]
+    assert ax.get_ylim() == (1.5, -0.5)  # the first at the top
+    assert ax.get_xlim()[1] > 0.4
+
+
+def test_maxima_that_chance_explains_are_grey():
+    ax = plot_maxima(["a", "b"], *maxima(), cut_off=0.2)
+    notable, quiet = (bar.get_facecolor() for bar in ax.patches)
+    assert notable == to_rgba(OKABE_ITO[5])
+    assert len(set(quiet[:3])) == 1
+
+
+# Top views
+
+
+def test_top_views_stand_side_by_side():
+    blocks = [np.array([[0.5, 0.4], [0.1, 0.0]]), np.array([[0.2], [0.3]])]
+    ax = plot_top_views(["a", "b"], blocks)
+    np.testing.assert_array_equal(ax.images[0].get_array(), [[0.5, 0.4, 0.2], [0.1, 0.0, 0.3]])
+    assert ax.get_xticks().tolist() == [0.5, 2]
+    assert ax.images[0].get_clim() == (0, 0.5)
+
+
+def test_top_views_of_nothing_look_like_nothing():
+    ax = plot_top_views(["a"], [np.zeros((1, 3))])
+    assert ax.images[0].get_clim() == (0, 0.1)

@@ -1,6 +1,15 @@
-"""Simulated data with a known answer, and the real data that travel with the package."""
+"""Simulated data with a known answer, the real data that travel with the package, and readers of others."""
 
-from latentsimplex.datasets.load import Digits, Leukaemia, load_digits, load_leukaemia
+from latentsimplex.datasets.allen import Brain, load_brain
+from latentsimplex.datasets.load import (
+    Digits,
+    Leukaemia,
+    TwoTruths,
+    load_digits,
+    load_fruit,
+    load_leukaemia,
+    load_stick_figures,
+)
 from latentsimplex.datasets.simulate import (
     Simulation,
     consensus_example,
@@ -10,12 +19,17 @@ from latentsimplex.datasets.simulate import (
 )
 
 __all__ = [
+    "Brain",
     "Digits",
     "Leukaemia",
     "Simulation",
+    "TwoTruths",
     "consensus_example",
+    "load_brain",
     "load_digits",
+    "load_fruit",
     "load_leukaemia",
+    "load_stick_figures",
     "many_views",
     "running_example",
     "single_view",

@@ -32,6 +32,18 @@ _LEUKAEMIA_DESCRIPTION = (
     "103(7), 2004, 2771-2778; from the Bioconductor package ALL, Artistic-2.0."
 )
 
+_STICK_FIGURES_DESCRIPTION = (
+    "Dancing stick figures: 900 images of 20 x 20 pixels, one hundred of each of three poses of the upper body "
+    "with three of the lower. S. Günnemann, I. Färber, M. Rüdiger and T. Seidl, KDD 2014; from the Python "
+    "package ClustPy, BSD-3-Clause."
+)
+
+_FRUIT_DESCRIPTION = (
+    "Six features of 105 images of apples, bananas and grapes in green, red and yellow. J. Hu, Q. Qian, J. Pei, "
+    "R. Jin and S. Zhu, Knowledge and Information Systems 51(3), 2017, 991-1021; from the Python package "
+    "ClustPy, BSD-3-Clause."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Digits:
@@ -77,6 +89,28 @@ class Leukaemia:
     genes: np.ndarray
     samples: np.ndarray
     covariates: dict[str, np.ndarray]
+    description: str
+
+
+@dataclass(frozen=True, eq=False)
+class TwoTruths:
+    """Samples that can rightly be clustered in two ways.
+
+    Attributes
+    ----------
+    views : dict of str to ndarray, shape (n_samples, n_features)
+        The features by name.
+    labels : ndarray of int, shape (2, n_samples)
+        The two clusterings.
+    label_names : tuple of str
+        What each clustering tells apart.
+    description : str
+        What the data are, whom to cite, and their licence.
+    """
+
+    views: dict[str, np.ndarray]
+    labels: np.ndarray
+    label_names: tuple[str, str]
     description: str
 
 
@@ -142,8 +176,61 @@ def load_leukaemia() -> Leukaemia:
         expression=np.ascontiguousarray(arrays["X"]),
         genes=arrays["probes"],
         samples=arrays["samples"],
-        covariates={name: _typed(column) for name, column in columns.items()},
+        covariates={name: typed(column) for name, column in columns.items()},
         description=_LEUKAEMIA_DESCRIPTION,
+    )
+
+
+def load_stick_figures() -> TwoTruths:
+    """Load 900 images of stick figures, whose upper and lower bodies are posed independently.
+
+    Each of the 20 image rows is a view of 20 pixels. Rows 0 to 9 show the upper body, which alone tells the
+    first truth, and rows 10 to 19 the lower, which alone tells the second.
+
+    Returns
+    -------
+    TwoTruths
+
+    Examples
+    --------
+    >>> figures = load_stick_figures()
+    >>> len(figures.views), figures.views["row 0"].shape, figures.label_names
+    (20, (900, 20), ('upper body', 'lower body'))
+    """
+    arrays = _read_arrays("stick_figures.npz")
+    images = arrays["X"].reshape(-1, 20, 20).astype(np.float64)
+    return TwoTruths(
+        views={f"row {i}": np.ascontiguousarray(images[:, i]) for i in range(20)},
+        labels=arrays["Y"].T.astype(np.intp, order="C"),
+        label_names=("upper body", "lower body"),
+        description=_STICK_FIGURES_DESCRIPTION,
+    )
+
+
+def load_fruit() -> TwoTruths:
+    """Load six features of 105 images of fruit, which have a colour and a kind.
+
+    The file names neither features nor clusters. The first feature runs like a hue, and by it the clusters of
+    the first truth are green, red and yellow; those of the second are then apples, which come in all three
+    colours, bananas, of which none are red, and grapes, of which none are yellow. Each feature is a view, and
+    feature 3 is zero but for rounding, that is noise.
+
+    Returns
+    -------
+    TwoTruths
+
+    Examples
+    --------
+    >>> fruit = load_fruit()
+    >>> len(fruit.views), fruit.views["feature 0"].shape, fruit.label_names
+    (6, (105, 1), ('colour', 'kind'))
+    """
+    arrays = _read_arrays("fruit.npz")
+    return TwoTruths(
+        views={f"feature {j}": np.ascontiguousarray(arrays["X"][:, [j]]) for j in range(6)},
+        labels=arrays["Y"].T.astype(np.intp, order="C"),
+        label_names=("colour", "kind"),
+        description=_FRUIT_DESCRIPTION,
     )
 
 
@@ -153,7 +240,7 @@ def _read_arrays(name: str) -> dict[str, np.ndarray]:
         return dict(archive)
 
 
-def _typed(column: tuple[str, ...]) -> np.ndarray:
+def typed(column: tuple[str, ...]) -> np.ndarray:
     """A column of text as float with nan for empty entries, or as it is where any entry is not a number."""
     try:
         return np.array([float(entry or "nan") for entry in column])

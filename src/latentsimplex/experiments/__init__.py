@@ -1,10 +1,18 @@
 """The paper's experiments, each run over seeds and written as tables and figures.
 
 >>> list(EXPERIMENTS)
-['running-example', 'consensus-example', 'table1']
+['running-example', 'consensus-example', 'table1', 'views-50k', 'digits', 'brain', 'leukaemia']
 """
 
-from latentsimplex.experiments import consensus_example, running_example, table1
+from latentsimplex.experiments import (
+    brain,
+    consensus_example,
+    digits,
+    leukaemia,
+    running_example,
+    table1,
+    views_50k,
+)
 from latentsimplex.experiments.result import Experiment, Result
 from latentsimplex.experiments.table import Table
 
@@ -20,6 +28,25 @@ EXPERIMENTS: dict[str, Experiment] = {
     "table1": Experiment(
         "Table 1 and the appendix: six single-view settings against nine clusterers, and the limit case",
         table1.run,
+    ),
+    "views-50k": Experiment(
+        "Figure 8: 50,000 views of 150 samples, five patterns of three clusters",
+        views_50k.run,
+        options=("n_views",),
+    ),
+    "digits": Experiment(
+        "Table 2 and Figure 9: handwritten digits in six views, against spectral clustering",
+        digits.run,
+    ),
+    "brain": Experiment(
+        "Figure 10: genes as views of aged brains against covariates; needs the Allen Institute's data",
+        brain.run,
+        options=("n_views", "data"),
+    ),
+    "leukaemia": Experiment(
+        "The same with the bundled leukaemia data",
+        leukaemia.run,
+        options=("n_views",),
     ),
 }
 

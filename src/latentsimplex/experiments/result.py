@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from matplotlib.figure import Figure
 
@@ -25,21 +24,18 @@ class Result:
     notes: list[str]
 
 
-class Run(Protocol):
-    """An experiment's function."""
-
-    def __call__(
-        self, n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples: int | None = None
-    ) -> Result:
-        """Run over seeds 0 to ``n_seeds - 1`` and write tables and figures into ``out``."""
+Run = Callable[..., Result]
+"""An experiment's function: ``run(n_seeds, out, progress=None, *, n_samples=None)`` runs over seeds 0 to
+``n_seeds - 1`` and writes tables and figures into ``out``; some take more, by keyword."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One line about an experiment, and the function that runs it."""
+    """One line about an experiment, the function that runs it, and the further keywords which that takes."""
 
     summary: str
     run: Run
+    options: tuple[str, ...] = ()
 
 
 def write_result(out: Path, tables: dict[str, Table], figures: dict[str, Figure], notes: list[str]) -> Result:

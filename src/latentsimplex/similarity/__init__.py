@@ -8,6 +8,7 @@ from latentsimplex.similarity.diffusion import Diffusion
 from latentsimplex.similarity.kernel import FunctionKernel, Kernel, checked_exponents, clip_exponents
 from latentsimplex.similarity.local_scaling import LocalScaling
 from latentsimplex.similarity.precomputed import Precomputed
+from latentsimplex.similarity.readings import Readings
 
 __all__ = [
     "Diffusion",
@@ -15,13 +16,13 @@ __all__ = [
     "Kernel",
     "LocalScaling",
     "Precomputed",
+    "Readings",
     "as_kernel",
     "checked_exponents",
     "clip_exponents",
 ]
 
 NAMED = {
-    "auto": LocalScaling,
     "local-scaling": LocalScaling,
     "diffusion": Diffusion,
     "precomputed": Precomputed,
@@ -40,8 +41,9 @@ def as_kernel(similarity: Any) -> Kernel:
         return similarity
     if callable(similarity) and not isinstance(similarity, type):
         return FunctionKernel(similarity)
+    names = ", ".join(map(repr, ["auto", *NAMED]))
     raise ValueError(
-        f"similarity={similarity!r} is not a way to compare samples: choose one of {', '.join(map(repr, NAMED))} "
+        f"similarity={similarity!r} is not a way to compare samples: choose one of {names} "
         '(with "precomputed" the matrices themselves go to fit), a kernel object, or a function from a view (n, p) '
         "to similarities (n, n)."
     )

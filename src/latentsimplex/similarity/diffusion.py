@@ -1,33 +1,37 @@
 """Similarity by diffusion: how much of a random walk's mass two samples share after a while.
 
-A nearest-neighbour graph with self-tuning weights, its symmetric normalisation N, the lazy walk
-M = (I + N) / 2 and K = M^(2t) give
+A graph joins each sample to its nearest neighbours, with their local-scaling similarity as weight. Its
+symmetric normalisation N, the lazy walk M = (I + N) / 2 and K = M^(2t) give
 
     s_ij = K_ij / sqrt(K_ii K_jj),
 
 positive semi-definite and in [0, 1]. The walk follows clusters of any shape, and far samples of one
-cluster become similar once it has had the time. That time is chosen per view.
+cluster become similar once it has had the time.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.spatial.distance import pdist, squareform
 from sklearn.utils import check_scalar
 
 from latentsimplex._types import Array
-from latentsimplex.compute.pairs import n_pairs, pack
-from latentsimplex.similarity.local_scaling import standardised
+from latentsimplex.compute.pairs import n_pairs, pack, unpack
+from latentsimplex.similarity.local_scaling import LocalScaling
 
 LONGEST = 40.0
 """Most doublings of the walk's length; a connected graph has mixed long before."""
 TINY = 1e-12
 """Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
+BALANCING_STEPS = 20
+QUANTILE, POWER = 0.3, 2.0
+"""The local scaling that chooses and weighs neighbours: as wide as the author's notebook has it, and smooth."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +40,20 @@ class Diffusion:
 
     Parameters
     ----------
-    neighbours : int
-        Neighbours of each sample in the graph (its weights are scaled by the 7th, or the last).
+    neighbours : int, float in (0, 1) or "sqrt"
+        Neighbours of each sample in the graph: a number, a share of the samples, or the square root of
+        their number.
     mean : float in (0, 1)
         The length of the walk is the one at which the mean similarity of a view is this. A partition into
         k equal clusters has a mean co-assignment of 1/k.
+    balance : bool
+        Scale the similarities of each sample by a factor of its own, so that all samples have the same mean
+        similarity to the others: what is left is with whom, not how well, a sample is connected.
     standardise : bool
         Give each feature of a view mean 0 and variance 1 first.
+    per_feature : bool
+        Compare samples feature by feature and take the mean, as :class:`LocalScaling` does: for features
+        with heavy tails.
 
     Examples
     --------
@@ -52,51 +63,84 @@ class Diffusion:
     (True, True, True, 0.4)
     """
 
-    neighbours: int = 10
+    neighbours: Any = 10
     mean: float = 0.1
+    balance: bool = False
     standardise: bool = True
+    per_feature: bool = False
 
     def __post_init__(self) -> None:
-        check_scalar(self.neighbours, "neighbours", Integral, min_val=1)
+        if isinstance(self.neighbours, Integral):
+            check_scalar(self.neighbours, "neighbours", Integral, min_val=1)
+        elif self.neighbours != "sqrt":
+            check_scalar(self.neighbours, "neighbours", Real, min_val=0, max_val=1, include_boundaries="neither")
         check_scalar(self.mean, "mean", Real, min_val=0, max_val=1, include_boundaries="neither")
 
     def exponents(self, X: Array) -> Array:
         """Return -log s of every pair; all zero when all samples coincide."""
         if not np.ptp(X, axis=0).any():
             return np.zeros(n_pairs(len(X)))
-        values, vectors = np.linalg.eigh(self._walk(standardised(X) if self.standardise else X))
-        values = np.clip(values, 0.0, 1.0)
-
-        def similarity(doublings: float) -> Array:
-            half = vectors * values ** (2.0**doublings)
-            half /= np.maximum(np.linalg.norm(half, axis=1, keepdims=True), TINY)
-            return pack(half @ half.T)
-
-        s = similarity(self._length(similarity))
+        s = self._by_mean(self._walk(X))
+        if self.balance:
+            s = balanced(s)
         # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
         return TINY - np.log(np.clip(s, np.finfo(float).tiny, 1.0))
 
+    def n_neighbours(self, n: int) -> int:
+        """Return the number of neighbours among n samples."""
+        if self.neighbours == "sqrt":
+            k = math.isqrt(n)
+        else:
+            k = int(self.neighbours if isinstance(self.neighbours, Integral) else self.neighbours * n)
+        return min(max(k, 2), n - 1)
+
     def _walk(self, X: Array) -> Array:
-        """Return M = (I + N) / 2 of the self-tuning nearest-neighbour graph."""
-        n = len(X)
-        distances = squareform(pdist(X))
-        k = min(self.neighbours, n - 1)
-        np.fill_diagonal(distances, np.inf)  # a sample is not its own neighbour, whatever coincides with it
-        nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        """Return M = (I + N) / 2 of the nearest-neighbour graph."""
+        scaling = LocalScaling(QUANTILE, POWER, standardise=self.standardise, per_feature=self.per_feature)
+        affinity = unpack(np.exp(-scaling.exponents(X)), diagonal=-1.0)  # no sample is its own neighbour
+        n, k = len(X), self.n_neighbours(len(X))
+        nearest = np.argpartition(-affinity, k - 1, axis=1)[:, :k]
         rows = np.arange(n)[:, None]
-        scale = np.maximum(distances[rows[:, 0], nearest[:, min(7, k) - 1]], TINY)
         weights = np.zeros((n, n))
-        weights[rows, nearest] = np.exp(-(distances[rows, nearest] ** 2) / (scale[:, None] * scale[nearest]))
+        weights[rows, nearest] = affinity[rows, nearest]
         weights = np.maximum(weights, weights.T) + TINY
         degree = np.sqrt(weights.sum(axis=1))
         return (np.eye(n) + weights / degree[:, None] / degree) / 2
 
-    def _length(self, similarity: Callable[[float], Array]) -> float:
-        """Return log2 of the length at which the mean similarity is ``mean``, or the nearest there is."""
+    def _by_mean(self, walk: Array) -> Array:
+        """Return the similarities at the length where their mean is ``mean``, or the nearest there is."""
+        values, vectors = np.linalg.eigh(walk)
+        values = np.clip(values, 0.0, 1.0)
 
+        def similarity(doublings: float) -> Array:
+            return _cosines(vectors * values ** (2.0**doublings))
+
+        return similarity(self._doublings(similarity))
+
+    def _doublings(self, similarity: Callable[[float], Array]) -> float:
         def excess(doublings: float) -> float:
             return float(similarity(doublings).mean()) - self.mean
 
         if excess(0.0) >= 0:
             return 0.0
         return LONGEST if excess(LONGEST) <= 0 else float(brentq(excess, 0.0, LONGEST, xtol=0.02))
+
+
+def balanced(s: Array) -> Array:
+    """Return the similarities with a factor for each sample that gives all samples the same mean.
+
+    >>> unpack(balanced(np.array([0.2, 0.2, 0.8]))).sum(axis=0).round(3).tolist()
+    [0.8, 0.8, 0.8]
+    """
+    S = unpack(s)
+    aim = S.sum() / len(S)
+    factor = np.ones(len(S))
+    for _ in range(BALANCING_STEPS):
+        factor *= np.sqrt(aim / np.maximum(factor * (S @ factor), TINY))
+    return np.minimum(pack(S * factor[:, None] * factor), 1.0)
+
+
+def _cosines(half: Array) -> Array:
+    """Return K_ij / sqrt(K_ii K_jj) of every pair for K = half half^T."""
+    half = half / np.maximum(np.linalg.norm(half, axis=1, keepdims=True), TINY)
+    return pack(half @ half.T)

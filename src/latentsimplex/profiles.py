@@ -1,0 +1,82 @@
+"""What clusters explain: the divergence of views from a pattern of k hard clusters, for k = 1, 2, ..., g.
+
+For a group of views with mean pair values f, samples are cut into k clusters by spectral clustering of the
+similarity that fits the views best, and every pair of clusters gets the response that suits it. What is left
+of the divergence needs block sums alone, so a whole profile costs little more than the eigenvectors.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from latentsimplex._types import Array
+from latentsimplex.compute.pairs import unpack
+from latentsimplex.divergence import P_CLIP, Divergence
+
+RESTARTS = 3
+
+
+class Profile(NamedTuple):
+    """For k = 1..g: the divergence per view that k clusters take away (g,), and their labels (g, n)."""
+
+    gains: Array
+    labels: np.ndarray
+
+
+def profile(mean_f: Array, g: int, divergence: Divergence) -> Profile:
+    """Return what k = 1..g clusters explain of views whose mean pair values are ``mean_f`` (m,)."""
+    F, S = unpack(mean_f), unpack(divergence.mean(mean_f))
+    n = len(S)
+    labels = np.zeros((g, n), dtype=np.intp)
+    if g > 1:
+        U = spectral_coordinates(S, g)
+        for k in range(2, g + 1):
+            labels[k - 1] = _kmeans(U[:, :k], k)
+    remaining = np.array([_divergence_left(F, z, divergence) for z in labels])
+    return Profile(remaining[0] - remaining, labels)
+
+
+def spectral_clusters(S: Array, k: int) -> np.ndarray:
+    """Return the labels (n,) of k clusters by spectral clustering of a similarity."""
+    return _kmeans(spectral_coordinates(S, k), k) if k > 1 else np.zeros(len(S), dtype=np.intp)
+
+
+def spectral_coordinates(S: Array, g: int) -> Array:
+    """Return the leading g eigenvectors (n, g) of the normalised similarity, the largest eigenvalue first."""
+    root = np.sqrt(S.sum(axis=1))[:, None]
+    return _leading_eigenvectors(S / root / root.T, g) / root
+
+
+def _leading_eigenvectors(N: Array, k: int) -> Array:
+    n = len(N)
+    if 3 * k >= n:  # Lanczos needs room
+        vectors = eigh(N, subset_by_index=(n - k, n - 1))[1]
+    else:
+        # a fixed start keeps the result the same; a random one is no eigenvector, from which Lanczos could not go on
+        vectors = eigsh(N, k=k, which="LA", v0=np.random.default_rng(0).normal(size=n))[1]
+    return vectors[:, ::-1]
+
+
+def _kmeans(U: Array, k: int) -> np.ndarray:
+    with warnings.catch_warnings():
+        # samples that coincide may make fewer clusters than were asked for
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(k, n_init=RESTARTS, random_state=0).fit_predict(U)
+
+
+def _divergence_left(F: Array, labels: np.ndarray, divergence: Divergence) -> float:
+    """Return sum_{i<j} [h(q) - f a(q)] with q the best response for each pair of clusters; F has a zero diagonal."""
+    Z = np.eye(labels.max() + 1)[labels]
+    sizes = Z.sum(axis=0)
+    counts = np.outer(sizes, sizes) - np.diag(sizes)  # both triangles
+    sums = Z.T @ F @ Z
+    means = sums / np.maximum(counts, 1)
+    a, h = divergence.a_h(np.clip(divergence.mean(means), P_CLIP, 1 - P_CLIP))
+    return float((counts * h - sums * a).sum() / 2)

@@ -1,0 +1,99 @@
+"""Which views share a pattern and how many clusters it has, by what both are worth.
+
+Patterns of hard clusters stand in for fitted ones here, because they cost so little that every number of
+clusters, and every pattern that two others could become, is tried. A structure is worth what its clusters
+explain of the divergence, less the price of their labels and of saying which pattern each view follows.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+
+from latentsimplex._types import Array
+from latentsimplex.divergence import Divergence
+from latentsimplex.profiles import profile
+
+
+class Charges(NamedTuple):
+    """The price of k = 1..g clusters (g,), and of one nat, both in units of divergence."""
+
+    clusters: Array
+    nat: float
+
+
+class Group(NamedTuple):
+    """Views that share a pattern: their weight, the sum of their pair values, and the best of its clusterings.
+
+    ``worth`` is what the clusters explain less their price; 0 for one cluster, which explains nothing.
+    """
+
+    gamma: float
+    stat: Array
+    labels: np.ndarray
+    worth: float
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.labels.max()) + 1
+
+
+def make_group(gamma: float, stat: Array, g: int, divergence: Divergence, charges: Charges) -> Group:
+    """Return the group of views with these statistics, cut into the number of clusters that is worth most."""
+    found = profile(stat / gamma, g, divergence)
+    worths = gamma * found.gains - charges.clusters
+    best = int(np.argmax(worths))
+    return Group(gamma, stat, found.labels[best], float(worths[best]))
+
+
+def total_worth(groups: list[Group], charges: Charges) -> float:
+    """Return what a structure is worth: its clusters, less the nats that say which pattern each view follows."""
+    gammas = np.array([group.gamma for group in groups])
+    return sum(group.worth for group in groups) + charges.nat * float(xlogy(gammas, gammas / gammas.sum()).sum())
+
+
+def merge_groups(groups: list[Group], g: int, divergence: Divergence, charges: Charges) -> list[Group]:
+    """Return the best structure on the way from these groups to a single one.
+
+    At each step two groups become one, of the candidates the pair whose union is worth most. The whole way is
+    walked, since views that show no clusters one by one may show them together.
+    """
+    best, best_worth = groups, total_worth(groups, charges)
+    unions: dict[tuple[int, int], Group] = {}
+    while len(groups) > 1:
+        for i, j in candidates(groups):
+            key = (id(groups[i]), id(groups[j]))
+            if key not in unions:
+                gamma, stat = groups[i].gamma + groups[j].gamma, groups[i].stat + groups[j].stat
+                unions[key] = make_group(gamma, stat, g, divergence, charges)
+        # keys hold ids of groups that are alive: a group that is gone takes its unions along
+        alive = {id(group): k for k, group in enumerate(groups)}
+        merged = [
+            [group for k, group in enumerate(groups) if k not in (alive[a], alive[b])] + [union]
+            for (a, b), union in unions.items()
+        ]
+        worths = [total_worth(structure, charges) for structure in merged]
+        groups = merged[int(np.argmax(worths))]
+        ids = {id(group) for group in groups}
+        unions = {key: union for key, union in unions.items() if set(key) <= ids}
+        if max(worths) >= best_worth:
+            best, best_worth = groups, max(worths)
+    return best
+
+
+def candidates(groups: list[Group]) -> list[tuple[int, int]]:
+    """Return the pairs of groups worth a try: each group and the one whose mean pair values are nearest.
+
+    Near is Ward's sense: how much the views of both lose when their best unconstrained patterns become one.
+    """
+    means = np.stack([group.stat / group.gamma for group in groups])
+    gammas = np.array([group.gamma for group in groups])
+    loss = np.full((len(groups), len(groups)), np.inf)
+    for i, j in combinations(range(len(groups)), 2):
+        weight = gammas[i] * gammas[j] / (gammas[i] + gammas[j])
+        loss[i, j] = loss[j, i] = weight * np.square(means[i] - means[j]).sum()
+    return sorted({(min(i, j), max(i, j)) for i, j in enumerate(loss.argmin(axis=1).tolist())})
