@@ -3,6 +3,7 @@
 import numpy as np
 
 from latentsimplex import LatentSimplexPosition
+from latentsimplex.similarity import Readings
 
 
 def made_model(memberships, view_patterns, *, view_names=None, sample_names=None, **settings):
@@ -26,6 +27,9 @@ def made_model(memberships, view_patterns, *, view_names=None, sample_names=None
     model.loss_ = model.expected_loss_ = 15.0
     model.n_iter_, model.converged_ = 2, True
     model.start_losses_ = np.array([15.0, 15.01, 16.0])
+    model.start_agreement_ = np.array([1.0, 0.99, 0.4])
+    model.similarity_ = Readings("mixed", ((1, "as they are"),), 0.4)
+    model.temperature_ = 12.5
     model.consensus_ = model.consensus()
     model.labels_ = model.consensus_.labels
     return model

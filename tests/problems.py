@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit, logit, softmax
 
+from latentsimplex.compute.pairs import pack
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model, State
@@ -90,3 +91,35 @@ def interior_memberships(rng, d, n, g):
 def same_partition(a, b):
     """Return whether two label vectors describe the same partition."""
     return np.array_equal(np.equal.outer(a, a), np.equal.outer(b, b))
+
+
+class ArrayPairs:
+    """Pair values given as an array (V, m), handed out in blocks of any size."""
+
+    def __init__(self, F, block=2):
+        self.F, self.block = np.asarray(F, dtype=float), block
+        self.n_samples = int((1 + np.sqrt(1 + 8 * self.F.shape[1])) / 2)
+        self.constants = np.arange(len(F), dtype=float)
+        self.workers = Workers(1)
+
+    def __len__(self):
+        return len(self.F)
+
+    def blocks(self):
+        for start in range(0, len(self.F), self.block):
+            rows = slice(start, min(start + self.block, len(self.F)))
+            yield rows, self.F[rows]
+
+    def values(self, v):
+        return self.F[v]
+
+
+def block_values(labels, kind, within=0.8, between=0.1, noise=0.0, rng=None):
+    """Return f(s) (m,) for similarities that are one number within clusters and another between them.
+
+    With noise, log-odds differ from pair to pair.
+    """
+    s = pack(np.where(np.equal.outer(labels, labels), within, between).astype(float))
+    if noise:
+        s = expit(logit(s) + noise * rng.normal(size=s.shape))
+    return DIVERGENCES[kind].f(-np.log(s))

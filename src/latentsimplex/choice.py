@@ -7,9 +7,13 @@ views decide for all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+
 import numpy as np
 
 from latentsimplex._types import Array
+from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
 from latentsimplex.profiles import profile
 from latentsimplex.reference import CLOUD_SAMPLES, SEED, temperature
@@ -17,15 +21,17 @@ from latentsimplex.similarity import Kernel, Readings, checked_exponents, clip_e
 from latentsimplex.similarity.readings import FEATURES
 from latentsimplex.views import Views
 
-KINDS, VIEWS_OF_A_KIND = 8, 3
-"""The most kinds of view, and views of each, that are looked at: all kinds in between go with the nearest."""
+KINDS = 8
+"""The most kinds of view that are looked at: all kinds in between go with the nearest."""
+VIEWS_OF_A_KIND, CLOUDED = 24, 3
+"""The most views of a kind that are looked at, and of those the ones that clouds are made of."""
 BOUNDED, CLEARLY = "one by one", 1.2
 """A wild value of one feature moves no other feature's part of this reading, but can pass for evidence in others."""
-COMPARED_FEATURES = 32
+COMPARED_FEATURES = 128
 """Features one by one are a mean over features, which so many of them, drawn at random, show well enough."""
 
 
-def choose_readings(views: Views, n_clusters: int, divergence: Divergence) -> Readings:
+def choose_readings(views: Views, n_clusters: int, divergence: Divergence, workers: Workers) -> Readings:
     """Return the scale, and the reading of features for each kind of view, by the evidence for clusters.
 
     The scale is one for all views, so that their divergences add up; the features are read as suits each kind.
@@ -33,25 +39,21 @@ def choose_readings(views: Views, n_clusters: int, divergence: Divergence) -> Re
     sample = sample_views(views)
     if not sample:  # nothing but constant views, which no reading changes
         return Readings("local", ((1, "as they are"),))
-    evidence: dict[str, dict[int, dict[str, float]]] = {}
-    for scale in ("local", "broad"):
-        evidence[scale] = {
-            p: {
-                features: float(
-                    np.mean(
-                        [_evidence(views[v], scale, features, n_clusters, divergence) for v in members]
-                    )
-                )
-                for features in _readings_of(p)
-            }
-            for p, members in sample.items()
-        }
+    tasks = [(scale, p, name) for scale in ("local", "broad") for p in sample for name in _readings_of(p)]
+
+    def evidence_of(task: tuple[str, int, str]) -> float:
+        scale, p, features = task
+        return evidence([views[v] for v in sample[p]], scale, features, n_clusters, divergence)
+
+    found: dict[str, dict[int, dict[str, float]]] = {"local": {}, "broad": {}}
+    for (scale, p, features), value in zip(tasks, workers.imap(evidence_of, tasks), strict=True):
+        found[scale].setdefault(p, {})[features] = value
     best = {
-        scale: np.mean([np.log(max(found.values())) for found in by_kind.values()])
-        for scale, by_kind in evidence.items()
+        scale: np.mean([np.log(max(by_reading.values())) for by_reading in kinds.values()])
+        for scale, kinds in found.items()
     }
     scale = max(best, key=lambda name: best[name])
-    return Readings(scale, tuple((p, _preferred(found)) for p, found in evidence[scale].items()))
+    return Readings(scale, tuple((p, _preferred(by_reading)) for p, by_reading in found[scale].items()))
 
 
 def _preferred(evidence: dict[str, float]) -> str:
@@ -69,7 +71,11 @@ def choose_temperature(views: Views, kernel: Kernel, divergence: Divergence) -> 
     kinds = sample_views(views).values()
     if not kinds:
         return 1.0
-    return float(np.mean([np.mean([temperature(views[v], kernel, divergence) for v in kind]) for kind in kinds]))
+
+    def of(v: int) -> float:
+        return temperature(views[v], kernel, divergence, f"view {views.names[v]!r}")
+
+    return float(np.mean([np.mean([of(v) for v in kind[:CLOUDED]]) for kind in kinds]))
 
 
 def sample_views(views: Views) -> dict[int, list[int]]:
@@ -78,34 +84,48 @@ def sample_views(views: Views) -> dict[int, list[int]]:
     for v in np.random.default_rng(SEED).permutation(len(views)).tolist():
         kinds.setdefault(views.widths[v], []).append(v)
     spaced = np.linspace(0, len(kinds) - 1, min(KINDS, len(kinds))).round().astype(int)
-    chosen = {sorted(kinds)[i]: kinds[sorted(kinds)[i]] for i in spaced}
     sample: dict[int, list[int]] = {}
-    for p, members in chosen.items():
-        telling = (v for v in members if np.ptp(views[v], axis=0).any())
-        found = [v for v, _ in zip(telling, range(VIEWS_OF_A_KIND), strict=False)]
-        if found:
+    for p in np.sort(list(kinds))[spaced].tolist():
+        telling = (v for v in kinds[p] if np.ptp(views[v], axis=0).any())
+        if found := list(islice(telling, VIEWS_OF_A_KIND)):
             sample[p] = found
     return sample
+
+
+def evidence(
+    views: Sequence[Array], scale: str, features: str, n_clusters: int, divergence: Divergence
+) -> float:
+    """Return how many times more clusters explain in views of a kind than in clouds, at the best number of them.
+
+    It is a geometric mean over the views.
+    """
+    some = [_some(X, features) for X in views]
+    some = [X for X in some if X.size]
+    if not some or len(some[0]) < 3:
+        return 1.0
+    kernel = Readings(scale, ((some[0].shape[1], features),))
+    n = len(some[0])
+    k = np.arange(2, min(n_clusters, n - 1) + 1)
+    if not len(k):
+        return 1.0
+    cloud = np.mean([temperature(X, kernel, divergence) for X in some[:CLOUDED]])
+    ratios = [(_gains(X, kernel, int(k[-1]), divergence) / (n * np.log(k) * cloud)).max() for X in some]
+    return float(np.exp(np.mean(np.log(np.maximum(ratios, np.finfo(float).tiny)))))
+
+
+def _some(X: Array, features: str) -> Array:
+    """Return as many samples of a view, and of its features that vary, as a choice needs."""
+    rng = np.random.default_rng(SEED)
+    X = X[rng.permutation(len(X))[:CLOUD_SAMPLES]]
+    X = X[:, np.ptp(X, axis=0) > 0]
+    return X[:, rng.permutation(X.shape[1])[:COMPARED_FEATURES]] if features == BOUNDED else X
+
+
+def _gains(X: Array, kernel: Kernel, g: int, divergence: Divergence) -> Array:
+    r = clip_exponents(checked_exponents(kernel, X, "a view"))
+    return profile(divergence.f(r), g, divergence).gains[1:]
 
 
 def _readings_of(n_features: int) -> list[str]:
     """Return the readings that differ: of one feature there is but one."""
     return ["as they are"] if n_features == 1 else list(FEATURES)
-
-
-def _evidence(X: Array, scale: str, features: str, n_clusters: int, divergence: Divergence) -> float:
-    """Return how many times more clusters explain in a view than in its cloud, at the best number of them."""
-    rng = np.random.default_rng(SEED)
-    X = X[rng.permutation(len(X))[:CLOUD_SAMPLES]]
-    X = X[:, np.ptp(X, axis=0) > 0]
-    if features == BOUNDED:
-        X = X[:, rng.permutation(X.shape[1])[:COMPARED_FEATURES]]
-    n, p = X.shape
-    k = np.arange(2, min(n_clusters, n - 1) + 1)
-    if not (len(k) and p):
-        return 1.0
-    kernel = Readings(scale, ((p, features),))
-    r = clip_exponents(checked_exponents(kernel, X, "a view"))
-    gains = profile(divergence.f(r), int(k[-1]), divergence).gains[1:]
-    ratios = gains / (n * np.log(k) * temperature(X, kernel, divergence))
-    return float(max(ratios.max(), np.finfo(float).tiny))

@@ -53,11 +53,13 @@ def objective(pattern: Pattern, model: Model, workers: Workers) -> float:
     return float(value[0] + R[0])
 
 
-def refit(pattern: Pattern, model: Model, schedule: Schedule, workers: Workers) -> Pattern:
-    """Return the pattern after a short M step of its own."""
+def refit(
+    pattern: Pattern, model: Model, schedule: Schedule, workers: Workers, n_steps: int = REFIT_STEPS
+) -> Pattern:
+    """Return the pattern after an M step of its own."""
     gamma, stat = np.array([pattern.gamma]), pattern.stat[None]
     rate = np.array([schedule.rate])
-    W, B, _ = m_step(pattern.W[None], pattern.B[None], gamma, stat, model, workers, REFIT_STEPS, rate)
+    W, B, _ = m_step(pattern.W[None], pattern.B[None], gamma, stat, model, workers, n_steps, rate)
     return pattern._replace(W=W[0], B=B[0])
 
 
@@ -101,14 +103,11 @@ def merge_clusters(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> 
 def merging_path(pattern: Pattern, model: Model, schedule: Schedule, workers: Workers) -> list[Pattern]:
     """Return the pattern, then with one cluster fewer, and so on down to a single cluster.
 
-    The whole way is walked, since the first merge may not pay where the fifth one does. A price for clusters
-    comes with a start that has about the right number, so that its way ends where a merge does not pay.
+    The whole way is walked, since the first merge may not pay where the fifth one does.
     """
     path = [pattern]
     while (merged := best_pour(path[-1], model, workers)) is not None:
         path.append(refit(merged, model, schedule, workers))
-        if not model.penalty.sloped and objective(path[-1], model, workers) > objective(path[-2], model, workers):
-            break
     return path
 
 

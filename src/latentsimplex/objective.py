@@ -26,7 +26,7 @@ LAMBDA_FLOOR = 1e-5
 W_FLOOR = 1e-12
 """The Dirichlet-row penalty is minus infinity at w = 0, so it stops falling here."""
 
-LABEL_MARGIN = 4 / 3
+LABEL_MARGIN = 1.25
 """How much more than in a cloud clusters must explain: see docs/defaults.md for the two kinds of error."""
 
 
@@ -145,7 +145,7 @@ def continuation(penalty: Penalty) -> list[Penalty]:
 
 
 def label_prices(n: int, g: int, temperature: float) -> tuple[float, ...]:
-    """Return the price of labels for k = 1..g clusters: n log k nats, and a third more, in units of the divergence.
+    """Return the price of labels for k = 1..g clusters: n log k nats, and a quarter more, in units of the divergence.
 
     The temperature is such that cutting a cloud without clusters gains n log k nats on average
     (:mod:`latentsimplex.reference`); the margin keeps a cloud that happens to gain more in one piece.

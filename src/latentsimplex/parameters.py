@@ -15,7 +15,7 @@ import numpy as np
 
 from latentsimplex._types import Array
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.similarity import Diffusion, LocalScaling, Precomputed, Readings
+from latentsimplex.similarity import Diffusion, FunctionKernel, LocalScaling, Precomputed, Readings
 
 KERNELS: dict[str, Any] = {
     kernel.__name__: kernel for kernel in (Diffusion, LocalScaling, Precomputed, Readings)
@@ -99,6 +99,8 @@ def describe_kernel(kernel: Any) -> str:
     """
     if isinstance(kernel, UnstoredKernel):
         return kernel.description
+    if isinstance(kernel, FunctionKernel):
+        return describe_kernel(kernel.function)
     if hasattr(kernel, "__qualname__"):
         return f"the function {kernel.__qualname__}"
     # the default repr is a memory address, which says nothing in another process

@@ -6,7 +6,7 @@ choice EM then goes on from that structure, on similarities that show the border
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +49,8 @@ class Plan:
     def run(self, kernel: Kernel | None, rng: np.random.Generator) -> Found:
         """Return the best of several starts with a kernel; None is the readings that suit the views."""
         if kernel is None:
-            kernel = choose_readings(self.views, self.n_clusters, DIVERGENCES[self.choices.divergence])
+            divergence = DIVERGENCES[self.choices.divergence]
+            kernel = choose_readings(self.views, self.n_clusters, divergence, self.workers)
         model = self._model(self.choices, kernel)
         pairs = self._pairs(kernel, model)
         if not len(pairs):
@@ -64,13 +65,16 @@ class Plan:
             rng,
             self.callback,
             moves=self.choices.search == "moves",
+            dispersed=self.choices.penalty == "labels" and self.choices.temperature is None,
         )
+        dispersion = search.temperature / model.temperature
         coassignment = mean_coassignment(search.fit)
         if not isinstance(kernel, Readings) or self.choices.search == "plain" or coassignment == 1:
-            return Found(search, pairs.informative, kernel, model.temperature)
+            return Found(search, pairs.informative, kernel, search.temperature)
         choices = self.choices.for_coassignments() if kernel.scale == "local" else self.choices
         kernel = kernel.drawing(coassignment)
         model = self._model(choices, kernel)
+        model = replace(model, temperature=model.temperature * dispersion)
         del pairs  # one set of pair values at a time
         pairs = self._pairs(kernel, model)
         search = search._replace(fit=go_on(pairs, search.fit, model, self.schedule, self.callback))

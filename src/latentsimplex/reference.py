@@ -40,19 +40,22 @@ CLOUD_SAMPLES = 300
 CLOUDS = 4
 CLOUD_CLUSTERS = 6
 """T is the mean over clouds and over k = 2..6."""
+NO_GAIN = 1e-9
+"""A temperature below this is rounding."""
 SEED = 0
 """The yardstick is a number that belongs to the view: clouds do not depend on the fit's random state."""
 
 
-def temperature(X: Array, kernel: Kernel, divergence: Divergence) -> float:
+def temperature(X: Array, kernel: Kernel, divergence: Divergence, name: str = "a view") -> float:
     """Return T of a view: the divergence that a cut of its cloud explains for each nat of labels."""
     n = min(len(X), CLOUD_SAMPLES)
     found = [
-        _explained_per_nat(clip_exponents(cloud_exponents(X, kernel, n, rng)), n, divergence)
+        _explained_per_nat(clip_exponents(cloud_exponents(X, kernel, n, rng, name)), n, divergence)
         for rng in np.random.default_rng(SEED).spawn(CLOUDS)
     ]
-    # two or three samples cannot be cut to any gain
-    return float(np.mean(found)) * len(X) / n or 1.0
+    T = float(np.mean(found)) * len(X) / n
+    # two samples, or any number with one similarity for all pairs, cannot be cut to any gain
+    return T if T > NO_GAIN else 1.0
 
 
 def _explained_per_nat(r: Array, n: int, divergence: Divergence) -> float:
@@ -63,15 +66,17 @@ def _explained_per_nat(r: Array, n: int, divergence: Divergence) -> float:
     return float((gains / (n * np.log(k))).mean())
 
 
-def cloud_exponents(X: Array, kernel: Kernel, n: int, rng: np.random.Generator) -> Array:
+def cloud_exponents(
+    X: Array, kernel: Kernel, n: int, rng: np.random.Generator, name: str = "a view"
+) -> Array:
     """Return the exponents that a kernel gives a cloud of n samples.
 
     A kernel that is not of this package, or a metric of its own, may make no sense of a cloud. Its values
     for the view are then laid out as a cloud would have them: the nearest two samples get the largest.
     """
     if _reads_clouds(kernel):
-        return checked_exponents(kernel, cloud(X, n, rng), "a cloud")
-    r = unpack(checked_exponents(kernel, X, "a view"))
+        return checked_exponents(kernel, cloud(X, n, rng), f"a cloud like {name}")
+    r = unpack(checked_exponents(kernel, X, name))
     kept = rng.permutation(len(r))[:n]
     order = np.argsort(pdist(rng.normal(size=(n, 2))))
     laid_out = np.empty(len(order))

@@ -10,9 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from latentsimplex._types import Array
+from latentsimplex.compute.cpu import pair_products
+from latentsimplex.divergence import P_CLIP, Divergence
 from latentsimplex.em import Fit, Model, Pairs, Schedule, State, m_step, statistics
 from latentsimplex.labels import used_columns
+from latentsimplex.moves import Pattern, live_patterns, objective, refit
 from latentsimplex.objective import ClusterPrice
+from latentsimplex.profiles import Profile, hard_pattern, profile
 from latentsimplex.starts import kmeans_labels, label_memberships
 from latentsimplex.structure import Charges, Group, make_group, merge_groups, total_worth
 
@@ -44,6 +48,48 @@ def structured_state(
     groups = groups_of(pairs, np.eye(n_patterns)[labels], model)
     merged = merge_groups(groups, len(charges.clusters), model.divergence, charges)
     return state_of_groups(merged, n_patterns, pairs, model, schedule)
+
+
+def overdispersion(pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Model) -> float:
+    """Return how much more the evidence of views varies within patterns than a temperature of 1 nat allows.
+
+    What a pattern explains of a view, in nats, is a log-likelihood ratio: were it calibrated and about normal,
+    its variance over views would be twice its mean. Views of a pattern differ by more than that, as each has
+    its own contrast, so that views are less sure of their pattern than samples are of their cluster. The
+    start's partition of the views is enough to see it; without two views in a pattern with clusters, it is 1.
+    """
+    charges = charges_of(model)
+    found = groups_of(pairs, np.eye(n_patterns)[labels], model)
+    merged = merge_groups(found, len(charges.clusters), model.divergence, charges)
+    clustered = [group for group in merged if group.n_clusters > 1]
+    if not clustered:
+        return 1.0
+    nats = explained(pairs, clustered, model.divergence) / model.temperature
+    followed = nats.argmax(axis=1)
+    sizes = np.bincount(followed, minlength=len(clustered))
+    own = nats[np.arange(len(nats)), followed]
+    means = np.bincount(followed, weights=own, minlength=len(clustered)) / np.maximum(sizes, 1)
+    freedom = np.maximum(sizes - 1, 0).sum()
+    if not freedom or own.mean() <= 0:
+        return 1.0
+    variance = np.square(own - means[followed]).sum() / freedom
+    return max(1.0, float(variance / (2 * own.mean())))
+
+
+def explained(pairs: Pairs, groups: list[Group], divergence: Divergence) -> Array:
+    """Return how much less each view diverges from each group's clusters than from a single one (V, groups)."""
+    terms = [
+        divergence.a_h(hard_pattern(group.stat / group.gamma, group.labels, divergence)) for group in groups
+    ]
+    A, H = np.stack([a for a, _ in terms]), np.array([h.sum() for _, h in terms])
+    found = np.empty((len(pairs), len(groups)))
+    m = A.shape[1]
+    for rows, F in pairs.blocks():
+        mean = F.mean(axis=1)
+        a, h = divergence.a_h(np.clip(divergence.mean(mean), P_CLIP, 1 - P_CLIP))
+        one_cluster = m * (h - mean * a)
+        found[rows] = one_cluster[:, None] - (H - pair_products(F, A, pairs.workers))
+    return found
 
 
 def state_of_groups(
@@ -80,16 +126,65 @@ def resumed_state(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> S
     return state_of_groups(groups, len(fit.state.lam), pairs, model, schedule)
 
 
-def regroup(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:
-    """Return the state with patterns re-cut and joined as hard clusters would have it; None if as it is."""
+def join_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:
+    """Return the state with patterns joined as far as hard clusters would have it; None if not at all."""
     charges = charges_of(model)
     groups = groups_of(pairs, fit.expectation.eta, model)
-    merged = merge_groups(groups, len(charges.clusters), model.divergence, charges)
-    followed = np.flatnonzero(fit.expectation.gamma > 0)
-    now = sorted(len(used_columns(fit.state.W[l])) for l in followed)
-    if len(merged) == len(groups) and sorted(group.n_clusters for group in merged) == now:
+    joined = merge_groups(groups, len(charges.clusters), model.divergence, charges)
+    if len(joined) == len(groups):
         return None
-    return state_of_groups(merged, len(fit.state.lam), pairs, model, schedule)
+    return state_of_groups(joined, len(fit.state.lam), pairs, model, schedule)
+
+
+def recut_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:
+    """Return the state with each pattern cut into the number of clusters that is best; None if all have it.
+
+    Samples that belong to several clusters at once look like clusters of their own to hard labels. So
+    numbers of clusters are compared by fitted memberships: the one that hard clusters would have, if that is
+    more, and then one cluster fewer for as long as it pays.
+    """
+    charges = charges_of(model)
+    g = len(charges.clusters)
+    best: dict[int, Pattern] = {}
+    for l, pattern in live_patterns(fit).items():
+        if not pattern.gamma:  # its last view has just left
+            continue
+        found = profile(pattern.stat / pattern.gamma, g, model.divergence)
+        worths = pattern.gamma * found.gains - charges.clusters
+
+        def fitted(k: int, pattern: Pattern = pattern, found: Profile = found) -> tuple[Pattern, float]:
+            mean_f = pattern.stat / pattern.gamma
+            W, B = label_memberships(mean_f, found.labels[k - 1], k, model.divergence)
+            if not model.learned_response:
+                B = np.eye(k)
+            cut = refit(pattern._replace(W=W, B=B), model, schedule, pairs.workers, schedule.first_steps)
+            return cut, objective(cut, model, pairs.workers)
+
+        k = len(used_columns(pattern.W))
+        value = objective(pattern, model, pairs.workers)
+        if (more := int(np.argmax(worths)) + 1) > k:
+            cut, lower = fitted(more)
+            if lower < value:
+                best[l], value, k = cut, lower, more
+        while k > 1:
+            cut, lower = fitted(k - 1)
+            if lower >= value:
+                break
+            best[l], value, k = cut, lower, k - 1
+    return _replaced(fit.state, best, schedule) if best else None
+
+
+def _replaced(state: State, patterns: dict[int, Pattern], schedule: Schedule) -> State:
+    """Return the state with some patterns replaced, and columns enough for all of them."""
+    d, n, g = state.W.shape
+    width = max(g, *(pattern.W.shape[1] for pattern in patterns.values()))
+    W, B = np.zeros((d, n, width)), np.tile(np.eye(width), (d, 1, 1))
+    W[:, :, :g], B[:, :g, :g] = state.W, state.B
+    for l, pattern in patterns.items():
+        k = pattern.W.shape[1]
+        W[l], B[l] = 0.0, np.eye(width)
+        W[l, :, :k], B[l, :k, :k] = pattern.W, pattern.B
+    return State(W, B, state.lam, np.full_like(state.rate, schedule.rate))
 
 
 def split_pattern(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:

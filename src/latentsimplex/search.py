@@ -26,7 +26,14 @@ from latentsimplex.em import (
 )
 from latentsimplex.moves import Move, merge_clusters, merge_patterns
 from latentsimplex.objective import ClusterPrice, continuation
-from latentsimplex.regroup import regroup, resumed_state, split_pattern, structured_state
+from latentsimplex.regroup import (
+    join_patterns,
+    overdispersion,
+    recut_patterns,
+    resumed_state,
+    split_pattern,
+    structured_state,
+)
 from latentsimplex.starts import kmeans_labels, random_memberships, spectral_memberships
 
 logger = logging.getLogger("latentsimplex")
@@ -39,7 +46,7 @@ BETWEEN_MOVES = 10
 SETTLED_WINDOW, SETTLED_TOL = 10, 1e-4
 """A run with moves has settled when its loss falls by less than this share over this many iterations."""
 
-PRICED_MOVES: tuple[Move, ...] = (merge_clusters, regroup, split_pattern)
+PRICED_MOVES: tuple[Move, ...] = (recut_patterns, join_patterns, merge_patterns, split_pattern)
 SLOPED_MOVES: tuple[Move, ...] = (merge_clusters, merge_patterns)
 
 
@@ -50,6 +57,7 @@ class Search(NamedTuple):
     start_labels: np.ndarray
     start_losses: Array
     start_agreement: Array
+    temperature: float
 
 
 def best_of(
@@ -62,12 +70,14 @@ def best_of(
     rng: np.random.Generator,
     callback: Callback | None = None,
     moves: bool = False,
+    dispersed: bool = False,
 ) -> Search:
     """Run EM from ``n_init`` random starts and keep the one with the lowest loss.
 
     Without ``moves`` a start is the paper's: random memberships, then EM. With them it is spectral, and
     EM alternates with merges. Such a run depends on nothing but the partition of the views, so a
-    partition that came up before is not run again.
+    partition that came up before is not run again. ``dispersed`` raises the temperature to what the spread
+    of the views within patterns asks for, the same for all starts.
     """
     best: Fit | None = None
     best_labels = np.empty(0, dtype=np.intp)
@@ -75,6 +85,10 @@ def best_of(
     known: dict[bytes, Answer] = {}
     for start, generator in enumerate(rng.spawn(n_init)):
         labels = kmeans_labels(pairs, n_patterns, generator)
+        if start == 0 and dispersed:
+            model = replace(
+                model, temperature=model.temperature * overdispersion(pairs, labels, n_patterns, model)
+            )
         if moves and labels.tobytes() in known:
             answers.append(known[labels.tobytes()])
             continue
@@ -91,7 +105,8 @@ def best_of(
     assert best is not None
     losses = np.array([answer.loss for answer in answers])
     kept = answers[int(np.argmin(losses))]
-    return Search(best, best_labels, losses, np.array([agreement(answer, kept) for answer in answers]))
+    agreed = np.array([agreement(answer, kept) for answer in answers])
+    return Search(best, best_labels, losses, agreed, model.temperature)
 
 
 class Answer(NamedTuple):
@@ -155,9 +170,7 @@ def run_with_moves(
     return _after(fit, run(pairs, fit.state, model, schedule, callback))
 
 
-def go_on(
-    pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, callback: Callback | None = None
-) -> Fit:
+def go_on(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, callback: Callback | None = None) -> Fit:
     """Run EM on other similarities of the same views, from the patterns and clusters of a fit.
 
     Where clusters have a price, their number stays, and with it the price.

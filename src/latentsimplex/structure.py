@@ -53,7 +53,9 @@ def make_group(gamma: float, stat: Array, g: int, divergence: Divergence, charge
 def total_worth(groups: list[Group], charges: Charges) -> float:
     """Return what a structure is worth: its clusters, less the nats that say which pattern each view follows."""
     gammas = np.array([group.gamma for group in groups])
-    return sum(group.worth for group in groups) + charges.nat * float(xlogy(gammas, gammas / gammas.sum()).sum())
+    return sum(group.worth for group in groups) + charges.nat * float(
+        xlogy(gammas, gammas / gammas.sum()).sum()
+    )
 
 
 def merge_groups(groups: list[Group], g: int, divergence: Divergence, charges: Charges) -> list[Group]:

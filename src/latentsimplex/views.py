@@ -245,7 +245,8 @@ def _check_numbers(values: Array, label: str) -> None:
 
 
 def _dense(table: Any) -> Array:
-    return table.toarray() if sparse.issparse(table) else table
+    # sums over another layout in memory round otherwise, and equal views are to give equal fits
+    return np.ascontiguousarray(table.toarray() if sparse.issparse(table) else table)
 
 
 def _warn_if_sparse(tables: Sequence[Any]) -> None:

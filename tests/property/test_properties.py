@@ -47,8 +47,23 @@ def estimators(draw):
         n_clusters=draw(st.integers(1, 5)),
         n_patterns=draw(st.integers(1, 4)),
         divergence=draw(kinds),
-        penalty=draw(st.sampled_from([*PENALTY_NAMES, "bic"] if moves else PENALTY_NAMES)),
+        penalty=draw(st.sampled_from([*PENALTY_NAMES, "labels"] if moves else PENALTY_NAMES)),
         temperature=draw(temperatures),
+        n_init=draw(st.integers(1, 2)),
+        max_iter=15,
+        n_jobs=1,
+        random_state=draw(seeds),
+    )
+
+
+@st.composite
+def default_estimators(draw):
+    """Return estimators that leave to the data what the data can choose."""
+    return LatentSimplexPosition(
+        n_clusters=draw(st.integers(1, 4)),
+        n_patterns=draw(st.integers(1, 4)),
+        divergence=draw(st.sampled_from(["auto", *KINDS])),
+        response=draw(st.sampled_from(["auto", "identity", "learned"])),
         n_init=draw(st.integers(1, 2)),
         max_iter=15,
         n_jobs=1,
@@ -82,6 +97,8 @@ def assert_same_fit(a, b):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     for name in ("view_responsibilities_", "pattern_weights_", "start_losses_", "initial_view_patterns_"):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert np.array_equal(a.start_agreement_, b.start_agreement_)
+    assert (a.similarity_, a.temperature_) == (b.similarity_, b.temperature_)
     for name in ("memberships_", "responses_"):
         for one, other in zip(getattr(a, name), getattr(b, name), strict=True):
             assert np.array_equal(one, other), name
@@ -93,7 +110,18 @@ def assert_same_fit(a, b):
 @several
 @given(estimators(), small_data())
 def test_a_fit_of_anything(model, data):
-    model.fit(data)
+    check_fit(model.fit(data))
+
+
+@very_few
+@given(default_estimators(), small_data())
+def test_a_default_fit_of_anything(model, data):
+    check_fit(model.fit(data))
+    assert model.temperature_ > 0
+
+
+def check_fit(model):
+    """Assert what must hold of any fit."""
     # a fit of two samples can be perfect, and its loss what rounding leaves of terms that cancel
     rises = np.diff(model.loss_curve_)
     assert (rises <= 1e-9 * np.abs(model.loss_curve_[1:]) + 1e-13).all()
@@ -115,6 +143,8 @@ def test_a_fit_of_anything(model, data):
     np.testing.assert_allclose(P, P.T, rtol=1e-14)
     assert ((P >= 0) & (P <= 1 + 1e-12)).all()
     assert model.labels_.max() + 1 == model.consensus_.n_clusters
+    assert ((model.start_agreement_ >= 0) & (model.start_agreement_ <= 1 + 1e-12)).all()
+    assert model.start_agreement_[model.start_losses_.argmin()] == pytest.approx(1)
 
 
 @few
@@ -260,8 +290,18 @@ def test_threads_give_the_same_bits(model, data):
 def test_threads_give_the_same_bits_at_working_size(kind):
     data = clustered_views(np.random.default_rng(0), 400, 4)
     settings = {"n_clusters": 3, "n_patterns": 3, "n_init": 1, "max_iter": 3, "random_state": 0}
-    one, two = (LatentSimplexPosition(**settings, divergence=kind, n_jobs=n).fit(data) for n in (1, 2))
+    one, two = (
+        LatentSimplexPosition.paper(**settings, divergence=kind, n_jobs=n).fit(data) for n in (1, 2)
+    )
     assert len(cpu.tiles(400)) > 1
+    assert_same_fit(one, two)
+
+
+def test_what_the_data_choose_is_the_same_on_any_number_of_threads():
+    data = clustered_views(np.random.default_rng(0), 40, 3)
+    settings = {"n_clusters": 3, "n_patterns": 3, "n_init": 2, "max_iter": 5, "random_state": 0}
+    with pieces(TILE_PAIRS=100, CHUNK_PAIRS=64, BLOCK_VALUES=1600):
+        one, two = (LatentSimplexPosition(**settings, n_jobs=n).fit(data) for n in (1, 2))
     assert_same_fit(one, two)
 
 
@@ -274,7 +314,7 @@ def test_a_seed_fixes_everything(model, data):
 def test_another_seed_is_another_start():
     data = clustered_views(np.random.default_rng(1), 12, 4)
     curves = [
-        LatentSimplexPosition(3, 2, n_init=1, max_iter=3, random_state=seed).fit(data).loss_curve_[0]
+        LatentSimplexPosition.paper(3, 2, n_init=1, max_iter=3, random_state=seed).fit(data).loss_curve_[0]
         for seed in range(3)
     ]
     assert len(set(curves)) == 3

@@ -15,20 +15,29 @@ FILES = sorted(ROOT.rglob("*.py"))
 MOST_LINES = 400
 
 RESULTS_AND_ABOVE = {"estimator", "plots", "report", "experiments", "cli", "io"}
-SEARCH = {"search", "starts", "moves"}
-SETTING_UP = {"engines", "options", "progress"}
+SEARCH = {"search", "starts", "moves", "regroup"}
+HARD_CLUSTERS = {"profiles", "structure"}
+CHOOSING = {"reference", "choice"}
+SETTING_UP = {"engines", "options", "progress", "plan", *CHOOSING}
 FORBIDDEN = {
-    "compute": {"em", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
-    "similarity": {"em", "objective", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
-    "divergence": {"compute", "em", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
-    "objective": {"em", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
+    "compute": {"em", *HARD_CLUSTERS, *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
+    "similarity": {"em", "objective", *HARD_CLUSTERS, *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
+    "divergence": {"compute", "em", *HARD_CLUSTERS, *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
+    "objective": {"em", *HARD_CLUSTERS, *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
+    "profiles": {"em", "structure", "similarity", "views", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
+    "structure": {"em", "similarity", "views", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
+    "reference": {"em", "structure", "views", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE} - {"reference"},
+    "choice": {"em", "structure", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE} - CHOOSING,
     "adam": {"em", "engines", *SEARCH, *RESULTS_AND_ABOVE},
-    "views": {"em", "engines", *SEARCH, *RESULTS_AND_ABOVE},
-    "engines": {"em", "options", "progress", *SEARCH, *RESULTS_AND_ABOVE},
-    "em": {"similarity", "views", *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
-    "starts": {"search", "moves", "similarity", "views", *SETTING_UP, *RESULTS_AND_ABOVE},
-    "moves": {"search", "starts", "similarity", "views", *SETTING_UP, *RESULTS_AND_ABOVE},
+    "views": {"em", "engines", *HARD_CLUSTERS, *CHOOSING, *SEARCH, *RESULTS_AND_ABOVE},
+    "engines": {"em", "options", "progress", "plan", *CHOOSING, *SEARCH, *RESULTS_AND_ABOVE},
+    "em": {"similarity", "views", *HARD_CLUSTERS, *SEARCH, *SETTING_UP, *RESULTS_AND_ABOVE},
+    "starts": {"search", "moves", "regroup", "similarity", "views", *SETTING_UP, *RESULTS_AND_ABOVE},
+    "moves": {"search", "starts", "regroup", "similarity", "views", *SETTING_UP, *RESULTS_AND_ABOVE},
+    "regroup": {"search", "similarity", "views", *SETTING_UP, *RESULTS_AND_ABOVE},
     "search": {"similarity", "views", *SETTING_UP, *RESULTS_AND_ABOVE},
+    "options": {"engines", "progress", "plan", "similarity", "views", *SEARCH, *CHOOSING, *RESULTS_AND_ABOVE},
+    "plan": {"progress", *RESULTS_AND_ABOVE},
     "labels": {"em", "engines", *SEARCH, *RESULTS_AND_ABOVE},
     "consensus": {"em", "engines", *SEARCH, *RESULTS_AND_ABOVE},
     "coassignment": {"em", "engines", *SEARCH, *RESULTS_AND_ABOVE},
@@ -79,6 +88,8 @@ def file_id(path):
 def test_there_is_something_to_check():
     assert {"em.py", "search.py", "estimator.py", "objective.py"} <= {file_id(path) for path in FILES}
     assert {"em", "moves", "starts"} <= imported_parts(ROOT / "search.py")
+    assert {"choice", "search", "engines"} <= imported_parts(ROOT / "plan.py")
+    assert set(FORBIDDEN) <= {file_id(path).split("/")[0].removesuffix(".py") for path in FILES}
 
 
 @pytest.mark.parametrize("path", FILES, ids=file_id)

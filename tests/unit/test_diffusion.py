@@ -1,11 +1,15 @@
 """Diffusion: similarities in range that follow the shape of clusters, whatever the data look like."""
 
+import math
+
 import numpy as np
 import pytest
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.compute.pairs import unpack
 from latentsimplex.similarity import Diffusion
+from latentsimplex.similarity.diffusion import balanced
+from reference import naive
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 
@@ -40,22 +44,44 @@ def test_similarities_are_positive_semi_definite():
     assert np.linalg.eigvalsh(similarity(X, mean=0.3)).min() > -1e-10
 
 
-def test_by_hand_for_a_walk_of_two_steps():
-    """With mean next to 0 the walk is as short as it can be: K = M^2."""
-    D = np.linalg.norm(X[:, None] - X, axis=-1)
-    n, k = len(X), 5
+def by_hand(data, k):
+    """Return the similarities of a walk of two steps, K = M^2, on the graph of the k most similar samples."""
+    n = len(data)
+    D = [[math.dist(a, b) for b in data] for a in data]
+    q = [naive.local_scale([D[i][j] for j in range(n) if j != i], quantile=0.3) for i in range(n)]
+    affinity = [[math.exp(-(D[i][j] ** 2) / (q[i] * q[j])) for j in range(n)] for i in range(n)]
     weights = np.zeros((n, n))
-    order = [[j for j in np.argsort(D[i]) if j != i] for i in range(n)]
-    scale = [D[i, order[i][k - 1]] for i in range(n)]
     for i in range(n):
-        for j in order[i][:k]:
-            weights[i, j] = weights[j, i] = np.exp(-(D[i, j] ** 2) / (scale[i] * scale[j]))
+        for j in sorted((j for j in range(n) if j != i), key=lambda j: -affinity[i][j])[:k]:
+            weights[i, j] = weights[j, i] = affinity[i][j]
     degree = weights.sum(axis=1)
     M = (np.eye(n) + weights / np.sqrt(np.outer(degree, degree))) / 2
     K = M @ M
-    expected = K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
-    S = similarity(X, neighbours=k, mean=1e-9, standardise=False)
-    np.testing.assert_allclose(S, expected, atol=1e-5)
+    return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "k"), [(5, 5), (2, 2), (1, 2), (39, 39), (100, 39), (0.25, 10), (0.01, 2), ("sqrt", 6)]
+)
+def test_by_hand_for_a_walk_of_two_steps(neighbours, k):
+    """With mean next to 0 the walk is as short as it can be."""
+    S = similarity(X, neighbours=neighbours, mean=1e-9, standardise=False)
+    np.testing.assert_allclose(S, by_hand(X, k), atol=1e-5)
+
+
+def test_standardising_comes_before_neighbours():
+    stretched = X * [1, 1000, 1e-3]
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    S = similarity(stretched, neighbours=5, mean=1e-9, standardise=True)
+    np.testing.assert_allclose(S, by_hand(scaled, 5), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "found"),
+    [(10, [1, 2, 10, 10]), (0.1, [1, 2, 4, 10]), ("sqrt", [1, 2, 6, 10]), (np.int64(3), [1, 2, 3, 3])],
+)
+def test_there_are_at_least_two_neighbours_and_at_most_all_others(neighbours, found):
+    assert [Diffusion(neighbours=neighbours).n_neighbours(n) for n in (2, 3, 40, 100)] == found
 
 
 def test_a_walk_follows_rings():
@@ -98,6 +124,49 @@ def test_without_standardising_scale_and_place_still_do_not_matter():
     np.testing.assert_allclose(moved, similarity(X, standardise=False), atol=1e-6)
 
 
+def test_features_one_by_one_need_no_common_scale():
+    stretched = X * [1, 1000, 1e-3]
+    settings = {"per_feature": True, "standardise": False}
+    np.testing.assert_allclose(similarity(stretched, **settings), similarity(X, **settings), atol=1e-6)
+    assert not np.allclose(similarity(X, **settings), similarity(X, standardise=False), atol=0.05)
+
+
+def test_one_wild_feature_does_not_take_a_sample_out_of_its_cluster():
+    data = np.repeat([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]], 20, axis=0) + X
+    data[0, 0] = 1e4
+    same = np.arange(1, 20)
+    bounded = similarity(data, per_feature=True, standardise=False, mean=0.4)
+    assert bounded[0, same].mean() > 5 * bounded[0, 20:].mean()
+    # with all features in one distance the sample is equally far from both clusters
+    together = similarity(data, standardise=False, mean=0.4)
+    assert together[0, same].mean() < 3 * together[0, 20:].mean()
+
+
+@pytest.mark.parametrize("mean", [0.08, 0.15])
+def test_balance_gives_all_samples_the_same_mean(mean):
+    plain, level = (similarity(X, mean=mean, balance=balance) - np.eye(40) for balance in (False, True))
+    assert plain.sum(axis=0).std() > 0.05 * plain.sum(axis=0).mean()
+    assert level.sum(axis=0).std() < 1e-3 * level.sum(axis=0).mean()
+    assert level.mean() == pytest.approx(plain.mean(), rel=0.02)
+
+
+def test_balanced_similarities_are_a_factor_for_each_sample():
+    s = np.exp(-Diffusion(mean=0.2).exponents(X))
+    S, level = unpack(s), unpack(balanced(s))
+    off = ~np.eye(40, dtype=bool)
+    assert level.max() < 1
+    logs = np.log(level[off] / S[off])
+    # log f_i + log f_j, solved for f by least squares, leaves nothing over
+    i, j = np.nonzero(off)
+    design = np.eye(40)[i] + np.eye(40)[j]
+    residual = np.linalg.lstsq(design, logs, rcond=None)[1]
+    assert residual == pytest.approx(0, abs=1e-10)
+
+
+def test_balance_never_goes_past_one():
+    assert balanced(np.array([1.0, 0.9, 0.9, 1.0, 0.9, 1.0])).max() <= 1
+
+
 def test_order_of_samples_does_not_matter():
     order = np.random.default_rng(1).permutation(40)
     np.testing.assert_allclose(similarity(X[order]), similarity(X)[np.ix_(order, order)], atol=1e-6)
@@ -136,7 +205,16 @@ def test_few_samples(n):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"neighbours": 0}, {"neighbours": -3}, {"mean": 0.0}, {"mean": 1.0}, {"mean": 2}],
+    [
+        {"neighbours": 0},
+        {"neighbours": -3},
+        {"neighbours": 0.0},
+        {"neighbours": 1.0},
+        {"neighbours": 2.5},
+        {"mean": 0.0},
+        {"mean": 1.0},
+        {"mean": 2},
+    ],
     ids=str,
 )
 def test_parameters_out_of_range(wrong):
@@ -145,11 +223,18 @@ def test_parameters_out_of_range(wrong):
         Diffusion(**wrong)
 
 
+@pytest.mark.parametrize("neighbours", ["cube", None, [3]])
+def test_neighbours_of_another_type(neighbours):
+    with pytest.raises(TypeError, match="neighbours must be an instance of"):
+        Diffusion(neighbours=neighbours)
+
+
 def test_a_model_reads_it_by_name():
     data = [rings(seed=0)[0], rings(seed=1)[0]]
     settings = {"n_clusters": 2, "n_patterns": 1, "n_init": 1, "max_iter": 3, "random_state": 0}
-    named, given = (
-        LatentSimplexPosition(similarity=s, **settings).fit(data) for s in ("diffusion", Diffusion())
+    named, given, other = (
+        LatentSimplexPosition.paper(similarity=s, **settings).fit(data)
+        for s in ("diffusion", Diffusion(), Diffusion(mean=0.3))
     )
-    assert named.loss_ == given.loss_
-    assert named.loss_ != LatentSimplexPosition(similarity=Diffusion(mean=0.3), **settings).fit(data).loss_
+    assert named.loss_ == given.loss_ != other.loss_
+    assert named.similarity_ == Diffusion()

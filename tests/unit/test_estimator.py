@@ -14,10 +14,15 @@ from sklearn.metrics import homogeneity_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.similarity import LocalScaling
+from latentsimplex.similarity import Diffusion, LocalScaling, Readings
 from problems import same_partition
 
 QUICK = {"n_clusters": 3, "n_patterns": 2, "n_init": 1, "max_iter": 20, "random_state": 0}
+
+
+def paper(**settings):
+    """Return a quick estimator with the paper's settings: nothing is chosen by the data, so it is the cheapest."""
+    return LatentSimplexPosition.paper(**{**QUICK, **settings})
 
 
 def two_patterns(seed=0, n=24):
@@ -38,13 +43,14 @@ def constant_views_are_expected(count, of):
     )
 
 
-@pytest.fixture(scope="module", name="model")
-def _model():
+@pytest.fixture(scope="module", params=["default", "paper"], name="model")
+def _model(request):
     data = {
         name: pd.DataFrame(X, index=[f"s{i}" for i in range(24)])
         for name, X in zip(NAMES, VIEWS, strict=True)
     }
-    return LatentSimplexPosition(**{**QUICK, "max_iter": 200}).fit(data)
+    make = LatentSimplexPosition if request.param == "default" else LatentSimplexPosition.paper
+    return make(**{**QUICK, "max_iter": 200}).fit(data)
 
 
 # What a fit leaves behind
@@ -56,6 +62,7 @@ def test_it_finds_what_was_put_in(model):
     for v, truth in enumerate([THREE, TWO, THREE, TWO]):
         # a plain start may leave a cluster in two pieces, but no piece crosses a border
         assert homogeneity_score(truth, model.view_labels_[v]) == pytest.approx(1)
+        assert model.search == "plain" or same_partition(truth, model.view_labels_[v])
 
 
 def test_shapes(model):
@@ -70,7 +77,7 @@ def test_shapes(model):
     assert model.consensus_.weights.shape == (V,)
     assert model.consensus_.coassignment.shape == (n, n)
     assert model.loss_curve_.shape == model.expected_loss_curve_.shape == (model.n_iter_ + 1,)
-    assert model.start_losses_.shape == (1,)
+    assert model.start_losses_.shape == model.start_agreement_.shape == (1,)
 
 
 def test_meanings(model):
@@ -85,7 +92,11 @@ def test_meanings(model):
         assert set(W.argmax(axis=1)) == set(range(W.shape[1]))
         assert set(labels) <= set(range(W.shape[1]))
     assert np.array_equal(model.labels_, model.consensus_.labels)
-    assert model.loss_ == model.loss_curve_[-1] == model.start_losses_.min()
+    assert model.loss_ == model.loss_curve_[-1]
+    # clusters that were found at one scale are drawn at another, where the loss is another one
+    assert (model.loss_ == model.start_losses_.min()) == (model.similarity == "local-scaling")
+    assert model.start_agreement_.tolist() == [1]
+    assert model.temperature_ > 0
     assert model.expected_loss_ == model.expected_loss_curve_[-1]
     assert model.converged_ == (model.n_iter_ < 200)
 
@@ -143,16 +154,32 @@ def test_nothing_is_there_before_fit():
             read()
 
 
+def test_what_the_data_chose_is_told(model):
+    if model.similarity == "auto":
+        assert isinstance(model.similarity_, Readings)
+        assert [kind for kind, _ in model.similarity_.features] == [2]
+        assert model.temperature_ != 1
+    else:
+        assert (model.similarity_, model.temperature_) == (LocalScaling(), 1.0)
+
+
+def test_what_was_given_is_told():
+    kernel = Diffusion(neighbours=5)
+    given = paper(similarity=kernel, temperature=np.float32(7)).fit(VIEWS)
+    assert given.similarity_ is kernel
+    assert given.temperature_ == 7
+
+
 def test_fit_predict_is_fit_and_then_labels():
-    labels = LatentSimplexPosition(**QUICK).fit_predict(VIEWS)
-    model = LatentSimplexPosition(**QUICK)
+    labels = paper().fit_predict(VIEWS)
+    model = paper()
     assert model.fit(VIEWS) is model
     assert np.array_equal(model.labels_, labels)
 
 
 def test_fitting_again_forgets_the_first_fit():
     frame = pd.DataFrame(VIEWS[0], columns=["a", "b"]).rename(index=str)
-    model = LatentSimplexPosition(**QUICK).fit(frame)
+    model = paper().fit(frame)
     assert model.sample_names_in_.tolist() == [str(i) for i in range(24)]
     assert model.feature_names_in_.tolist() == ["a", "b"]
     model.fit(VIEWS)
@@ -167,7 +194,7 @@ def test_loss_never_rises(model):
 
 
 def test_options_reach_the_fit():
-    base = LatentSimplexPosition(**QUICK).fit(VIEWS)
+    base = paper().fit(VIEWS)
     changes = {
         "divergence": "forward",
         "penalty": None,
@@ -179,8 +206,7 @@ def test_options_reach_the_fit():
         "max_iter": 3,
     }
     for name, value in changes.items():
-        other = LatentSimplexPosition(**{**QUICK, name: value}).fit(VIEWS)
-        assert other.loss_ != base.loss_, name
+        assert paper(**{name: value}).fit(VIEWS).loss_ != base.loss_, name
     explicit = {
         "divergence": "reverse",
         "penalty": "group",
@@ -192,10 +218,27 @@ def test_options_reach_the_fit():
     assert LatentSimplexPosition(**QUICK, **explicit).fit(VIEWS).loss_ == base.loss_
 
 
+def test_options_reach_a_fit_with_moves():
+    settings = {**QUICK, "similarity": "local-scaling", "temperature": 0.5}
+    base = LatentSimplexPosition(**settings).fit(VIEWS)
+    changes = {
+        "divergence": "reverse",
+        "response": "identity",
+        "penalty": None,
+        "temperature": 3.0,
+        "similarity": LocalScaling(quantile=0.5),
+        "n_clusters": 2,
+        "n_patterns": 1,
+    }
+    for name, value in changes.items():
+        assert LatentSimplexPosition(**{**settings, name: value}).fit(VIEWS).loss_ != base.loss_, name
+    explicit = {"divergence": "forward", "response": "learned", "penalty": "labels", "search": "moves"}
+    assert LatentSimplexPosition(**settings, **explicit).fit(VIEWS).loss_ == base.loss_
+
+
 def test_tolerance_stops_a_fit_early():
-    settings = {**QUICK, "max_iter": 150}
-    assert LatentSimplexPosition(**settings, tol=0.9).fit(VIEWS).n_iter_ == 100
-    strict = LatentSimplexPosition(**settings, tol=1e-15).fit(VIEWS)
+    assert paper(max_iter=150, tol=0.9).fit(VIEWS).n_iter_ == 100
+    strict = paper(max_iter=150, tol=1e-15).fit(VIEWS)
     assert strict.n_iter_ > 100
 
 
@@ -223,7 +266,7 @@ def test_paper_is_overridden_by_what_is_given():
 
 def test_paper_fits_without_standardising():
     a, b = (
-        LatentSimplexPosition.paper(**{**QUICK, "similarity": s}).fit(VIEWS).loss_
+        paper(similarity=s).fit(VIEWS).loss_
         for s in ("local-scaling", LocalScaling(standardise=False))
     )
     assert a == b
@@ -233,10 +276,7 @@ def test_paper_fits_without_standardising():
 
 
 def losses(*pairs):
-    return [
-        LatentSimplexPosition(**{**QUICK, "max_iter": 5}, **settings).fit(data).loss_
-        for data, settings in pairs
-    ]
+    return [paper(max_iter=5, **settings).fit(data).loss_ for data, settings in pairs]
 
 
 def test_forms_of_the_same_views_give_the_same_fit():
@@ -253,6 +293,21 @@ def test_forms_of_the_same_views_give_the_same_fit():
         (pd.DataFrame(table), {"views": groups.tolist()}),
     )
     assert len(set(found)) == 1
+
+
+def test_what_the_data_choose_does_not_depend_on_their_form():
+    """Neither on how the views are packed nor on how they lie in memory."""
+    table = np.hstack(VIEWS[:2])
+    forms = [
+        (VIEWS[:2], {}),
+        ([np.asfortranarray(X) for X in VIEWS[:2]], {}),
+        (pd.DataFrame(table), {"views": [0, 0, 1, 1]}),
+        ([np.repeat(X, 2, axis=0)[::2] for X in VIEWS[:2]], {}),
+    ]
+    found = [LatentSimplexPosition(**{**QUICK, "max_iter": 3}, **given).fit(data) for data, given in forms]
+    assert len({model.loss_ for model in found}) == 1
+    assert len({model.similarity_ for model in found}) == 1
+    assert len({model.temperature_ for model in found}) == 1
 
 
 def test_forms_of_columns_give_the_same_fit():
@@ -308,35 +363,39 @@ def test_integer_and_boolean_data():
 
 def test_duplicates_and_ties():
     X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]], 6, axis=0)
-    model = LatentSimplexPosition(**{**QUICK, "max_iter": 60}).fit([X, X + 1])
+    for make in (paper, LatentSimplexPosition):
+        model = make(**{**QUICK, "max_iter": 60}).fit([X, X + 1])
+        assert np.isfinite(model.loss_curve_).all()
+        for start in range(0, 18, 6):
+            assert len(set(model.labels_[start : start + 6])) == 1
+
+
+@pytest.mark.parametrize("make", [paper, LatentSimplexPosition], ids=["paper", "default"])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_very_few_samples(n, make):
+    model = make(**QUICK).fit([np.arange(float(n))[:, None], 2 * np.arange(float(n))[:, None] ** 2])
+    assert model.labels_.shape == (n,)
     assert np.isfinite(model.loss_curve_).all()
-    for start in range(0, 18, 6):
-        assert len(set(model.labels_[start : start + 6])) == 1
-
-
-def test_two_samples():
-    model = LatentSimplexPosition(**QUICK).fit([[[0.0], [1.0]], [[0.0], [2.0]]])
-    assert model.labels_.shape == (2,)
-    assert np.isfinite(model.loss_)
 
 
 def test_upper_bounds_are_cut():
-    model = LatentSimplexPosition(n_clusters=1000, n_patterns=1000, n_init=1, max_iter=5, random_state=0).fit(
-        VIEWS
-    )
-    cut = LatentSimplexPosition(n_clusters=24, n_patterns=4, n_init=1, max_iter=5, random_state=0).fit(VIEWS)
-    assert model.loss_ == cut.loss_
+    settings = {"n_init": 1, "max_iter": 5, "random_state": 0}
+    for make in (LatentSimplexPosition.paper, LatentSimplexPosition):
+        model = make(n_clusters=1000, n_patterns=1000, **settings).fit([X[:12] for X in VIEWS[:2]])
+        cut = make(n_clusters=12, n_patterns=2, **settings).fit([X[:12] for X in VIEWS[:2]])
+        assert model.loss_ == cut.loss_
     assert model.n_clusters == 1000
 
 
 # Constant views
 
 
-def test_constant_views_are_excluded_with_one_warning():
+@pytest.mark.parametrize("make", [paper, LatentSimplexPosition], ids=["paper", "default"])
+def test_constant_views_are_excluded_with_one_warning(make):
     flat = np.full((24, 2), 7.0)
     data = {"flat": flat, "shape": VIEWS[0], "still": flat, "size": VIEWS[2]}
     with constant_views_are_expected(2, 4) as caught:
-        model = LatentSimplexPosition(**{**QUICK, "max_iter": 100}).fit(data)
+        model = make(**{**QUICK, "max_iter": 100}).fit(data)
     assert len(caught) == 1
     assert str(caught[0].message).endswith(": flat, still.")
     assert caught[0].filename == __file__
@@ -348,15 +407,15 @@ def test_constant_views_are_excluded_with_one_warning():
     np.testing.assert_allclose(model.view_responsibilities_.sum(axis=1), 1)
     assert model.pattern_weights_.sum() == pytest.approx(1)
 
-    alone = LatentSimplexPosition(**{**QUICK, "max_iter": 100}).fit([VIEWS[0], VIEWS[2]])
-    assert model.loss_ == alone.loss_
+    alone = make(**{**QUICK, "max_iter": 100}).fit([VIEWS[0], VIEWS[2]])
+    assert model.loss_ == pytest.approx(alone.loss_, rel=1e-9)  # views are sampled in another order
     assert np.array_equal(model.labels_, alone.labels_)
 
 
 def test_long_lists_of_constant_views_are_cut():
     X = np.column_stack([VIEWS[0], np.ones((24, 12))])
     with constant_views_are_expected(12, 14) as caught:
-        LatentSimplexPosition(**QUICK, views="columns").fit(X)
+        paper(views="columns").fit(X)
     assert str(caught[0].message).endswith("x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 2 more.")
 
 
@@ -371,6 +430,8 @@ def test_all_views_constant():
     assert (model.n_patterns_, model.n_clusters_.tolist(), model.n_iter_) == (1, [1], 0)
     assert model.converged_
     assert model.loss_ == model.loss_curve_[-1]
+    assert model.temperature_ == 1
+    assert model.start_agreement_.tolist() == [1] * model.n_init
 
 
 def test_similarities_that_are_all_one_are_a_constant_view():
@@ -406,9 +467,9 @@ def test_refused_similarities_are_named(case):
 
 def test_a_function_kernel_that_fails_its_checks_is_named():
     with pytest.raises(ValueError, match=r"'view0': .*to 3: similarities must lie in \[0, 1\]"):
-        LatentSimplexPosition(**QUICK, similarity=lambda X: np.full((len(X), len(X)), 3.0)).fit(VIEWS)
+        LatentSimplexPosition(**QUICK, similarity=lambda X: np.full((len(X), len(X)), 3.0)).fit(VIEWS[0])
     with pytest.raises(ValueError, match=r"shape \(10,\) for view 'view0', but 24 samples have 276 pairs"):
-        LatentSimplexPosition(**QUICK, similarity=lambda X: np.eye(5)).fit(VIEWS)
+        LatentSimplexPosition(**QUICK, similarity=lambda X: np.eye(5)).fit(VIEWS[0])
 
 
 def test_a_table_cannot_be_cut_twice():
@@ -428,19 +489,26 @@ def test_a_failed_fit_leaves_no_estimates():
 
 
 def test_verbose_shows_a_bar_and_quiet_shows_nothing(capsys):
-    LatentSimplexPosition(**{**QUICK, "max_iter": 3}, verbose=True).fit(VIEWS)
+    paper(max_iter=3, verbose=True).fit(VIEWS)
     shown = capsys.readouterr()
     assert "start 1 of 1" in shown.err
     assert shown.out == ""
-    LatentSimplexPosition(**{**QUICK, "max_iter": 3}).fit(VIEWS)
+    paper(max_iter=3).fit(VIEWS)
     shown = capsys.readouterr()
     assert shown.out == shown.err == ""
 
 
 def test_iterations_are_logged(caplog):
     with caplog.at_level(logging.DEBUG, logger="latentsimplex"):
-        model = LatentSimplexPosition(**{**QUICK, "max_iter": 3, "n_init": 2}).fit(VIEWS)
+        model = paper(max_iter=3, n_init=2).fit(VIEWS)
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == 8
     assert messages[0].startswith("start 0 iteration 0 loss")
     assert f"loss {model.loss_:.6g}" in " ".join(messages)
+
+
+def test_iterations_that_draw_borders_are_logged_too(caplog):
+    with caplog.at_level(logging.DEBUG, logger="latentsimplex"):
+        model = LatentSimplexPosition(**{**QUICK, "max_iter": 3}).fit(VIEWS[:2])
+    assert model.similarity_.scale in ("mixed", "fine")
+    assert f"loss {model.loss_:.6g}" in caplog.records[-1].getMessage()

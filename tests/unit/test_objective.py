@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from latentsimplex.objective import (
+    LABEL_MARGIN,
     LAMBDA_FLOOR,
     PENALTIES,
     ClusterPrice,
@@ -11,8 +12,8 @@ from latentsimplex.objective import (
     GroupPenalty,
     NoPenalty,
     Scaled,
-    bic_prices,
     continuation,
+    label_prices,
     membership_penalty,
     weight_penalty,
 )
@@ -137,12 +138,16 @@ def test_a_penalty_without_slope_is_not_softened(penalty):
 
 @pytest.mark.parametrize(("n", "g", "temperature"), [(10, 1, 1.0), (120, 6, 60.0), (7, 4, 0.5)])
 def test_prices_by_the_formula(n, g, temperature):
-    """Half a logarithm of n for each free number: k - 1 sizes and a symmetric k x k response."""
-    prices = bic_prices(n, g, temperature)
+    """The logarithm of the number of ways to label n samples with k labels, and a margin, as a divergence."""
+    prices = label_prices(n, g, temperature)
     assert len(prices) == g
+    assert LABEL_MARGIN > 1
     for k, price in enumerate(prices, start=1):
-        free = (k - 1) + sum(1 for a in range(k) for b in range(a + 1))
-        assert price == pytest.approx(temperature * free * 0.5 * np.log(n), rel=1e-14)
+        assert price == pytest.approx(temperature * LABEL_MARGIN * np.log(float(k) ** n), rel=1e-14)
+
+
+def test_one_cluster_is_free():
+    assert label_prices(50, 3, 7.0)[0] == 0
 
 
 def test_a_price_counts_the_clusters_that_some_sample_prefers():

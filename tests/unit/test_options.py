@@ -8,7 +8,7 @@ import pytest
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model
-from latentsimplex.objective import PENALTIES, ClusterPrice, bic_prices
+from latentsimplex.objective import PENALTIES, ClusterPrice, label_prices
 from latentsimplex.options import check_jobs, generator, resolve_choices
 
 X = np.arange(12.0).reshape(6, 2)
@@ -18,7 +18,7 @@ UNKNOWN = {
     "response": ("free", "response='free' is unknown: choose one of 'auto', 'identity', 'learned'."),
     "penalty": (
         "lasso",
-        "penalty='lasso' is unknown: choose one of 'auto', 'group', 'dirichlet', None, 'bic'.",
+        "penalty='lasso' is unknown: choose one of 'auto', 'group', 'dirichlet', None, 'labels'.",
     ),
     "search": ("greedy", "search='greedy' is unknown: choose one of 'auto', 'plain', 'moves'."),
     "device": ("tpu", "device='tpu' is unknown: choose one of 'cpu'."),
@@ -68,18 +68,53 @@ def test_counts_are_whole_numbers(value):
 
 def test_numbers_of_numpy_are_numbers():
     assert resolve_choices("reverse", "identity", None, np.float32(4), "plain").temperature == 4
-    quick = LatentSimplexPosition(np.int64(2), np.int32(1), n_init=np.int64(1), max_iter=2, random_state=0)
+    quick = LatentSimplexPosition.paper(
+        np.int64(2), np.int32(1), n_init=np.int64(1), max_iter=2, random_state=0
+    )
     assert quick.fit(X).n_iter_ == 2
 
 
-def test_auto_is_the_papers_choice():
+def test_what_auto_means():
     auto = resolve_choices(*["auto"] * 5)
-    assert auto == resolve_choices("reverse", "identity", "group", 1.0, "plain")
-    assert auto != resolve_choices("forward", *["auto"] * 4)
-    assert auto.model(6, 2) == Model(DIVERGENCES["reverse"], PENALTIES["group"], 1.0, False)
+    assert (auto.divergence, auto.response, auto.penalty) == ("forward", "learned", "labels")
+    assert (auto.temperature, auto.search) == (None, "moves")
+    assert auto.automatic == {"divergence", "response", "penalty", "temperature"}
+    prices = ClusterPrice(label_prices(6, 2, 3.0))
+    assert auto.model(6, 2, 3.0) == Model(DIVERGENCES["forward"], prices, 3.0, True)
 
 
-@pytest.mark.parametrize("option", [{"response": "learned"}, {"penalty": "bic"}], ids=["learned", "bic"])
+def test_what_the_paper_means():
+    names = ("divergence", "response", "penalty", "temperature", "search")
+    paper = LatentSimplexPosition.paper()
+    choices = resolve_choices(*(getattr(paper, name) for name in names))
+    assert choices.automatic == set()
+    assert choices.search == "plain"
+    assert choices.model(6, 2, choices.temperature) == Model(
+        DIVERGENCES["reverse"], PENALTIES["group"], 1.0, False
+    )
+
+
+@pytest.mark.parametrize("divergence", ["auto", "forward", "reverse"])
+@pytest.mark.parametrize("response", ["auto", "learned", "identity"])
+def test_co_assignments_are_read_as_the_paper_reads_them_where_that_was_left_open(divergence, response):
+    choices = resolve_choices(divergence, response, "auto", "auto", "auto")
+    drawn = choices.for_coassignments()
+    assert drawn.divergence == ("reverse" if divergence == "auto" else divergence)
+    assert drawn.response == ("identity" if response == "auto" else response)
+    assert (drawn.penalty, drawn.temperature, drawn.search) == ("labels", None, "moves")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"response": "learned", "penalty": "group"},
+        {"response": "identity", "penalty": "labels"},
+        {"response": "identity"},
+        {"penalty": "group"},
+        {},
+    ],
+    ids=str,
+)
 def test_what_only_moves_can_fit_is_refused_without_them(option):
     with pytest.raises(
         ValueError, match=r'search="plain" can fit neither.*: leave search="auto" or set "moves"'
@@ -87,10 +122,17 @@ def test_what_only_moves_can_fit_is_refused_without_them(option):
         LatentSimplexPosition(**option, search="plain").fit(X)
 
 
+def test_a_price_of_old_is_unknown():
+    with pytest.raises(ValueError, match="penalty='bic' is unknown"):
+        resolve_choices("auto", "auto", "bic", "auto", "auto")
+
+
 OPTIONS_AND_SEARCH = {
     ("identity", "group"): "plain",
     ("learned", "group"): "moves",
-    ("identity", "bic"): "moves",
+    ("identity", "labels"): "moves",
+    ("identity", None): "plain",
+    ("auto", "group"): "moves",
 }
 
 
@@ -100,8 +142,10 @@ def test_auto_search_means_moves_where_nothing_else_can_fit():
 
 
 def test_choices_become_a_model_once_the_size_is_known():
-    model = resolve_choices("forward", "learned", "bic", 3.0, "moves").model(20, 4)
-    assert model == Model(DIVERGENCES["forward"], ClusterPrice(bic_prices(20, 4, 3.0)), 3.0, True)
+    choices = resolve_choices("forward", "learned", "labels", 3.0, "moves")
+    assert choices.temperature == 3
+    model = choices.model(20, 4, choices.temperature)
+    assert model == Model(DIVERGENCES["forward"], ClusterPrice(label_prices(20, 4, 3.0)), 3.0, True)
     assert len(model.penalty.prices) == 4
 
 

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.report import describe, figures, summarise, write_report
+from latentsimplex.similarity import Readings
 from made_model import made_model, random_model
 
 SURE = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.05, 0.95]])
@@ -129,9 +130,31 @@ def test_consensus_and_its_exclusions(model):
 def test_settings_say_what_auto_stood_for(model):
     settings = {setting["name"]: setting["value"] for setting in summarise(model)["settings"]}
     assert settings["n_clusters"] == "3"
-    assert settings["divergence"] == "auto: reverse"
-    assert settings["similarity"].startswith("auto: LocalScaling(")
+    assert settings["similarity"] == "auto: Readings(scale='mixed', features=((1, 'as they are'),), mean=0.4)"
+    assert settings["divergence"] == "auto: forward then reverse"
+    assert settings["response"] == "auto: learned then identity"
+    assert (settings["penalty"], settings["search"]) == ("auto: labels", "auto: moves")
+    assert settings["temperature"] == "auto: 12.5"
     assert set(settings) == set(LatentSimplexPosition().get_params())
+
+
+def test_settings_that_were_given_stand_alone(model):
+    model.set_params(divergence="forward", response="learned", similarity="diffusion", temperature=3.0)
+    settings = {setting["name"]: setting["value"] for setting in summarise(model)["settings"]}
+    assert (settings["divergence"], settings["response"]) == ("forward", "learned")
+    assert (settings["similarity"], settings["temperature"]) == ("diffusion", "3.0")
+
+
+def test_settings_of_clusters_that_were_drawn_as_they_were_found(model):
+    model.similarity_ = Readings("fine", ((1, "as they are"),))
+    settings = {setting["name"]: setting["value"] for setting in summarise(model)["settings"]}
+    assert (settings["divergence"], settings["response"]) == ("auto: forward", "auto: learned")
+
+
+def test_a_default_fit_has_a_report(tmp_path):
+    fit = LatentSimplexPosition(2, n_init=1, max_iter=3, random_state=0).fit([[0.0], [0.1], [5.0], [5.2]])
+    assert "auto: labels" in Elements(page_of(fit, tmp_path)).text
+    assert describe(summarise(fit)).startswith("4 samples in 1 view, 1 pattern")
 
 
 def test_a_summary_is_plain_json(model):
@@ -167,7 +190,7 @@ def test_a_page_tells_what_the_summary_holds(model, tmp_path):
         "The 4 most uncertain samples",
         "cluster 0 (0.50) cluster 1 (0.40)",
         "Its views show no clusters",
-        "auto: reverse",
+        "auto: forward then reverse",
         "scikit-learn",
         "Journal of Machine Learning Research 21(38), 2020",
     ):

@@ -1,13 +1,33 @@
 """Several starts: the lowest loss is kept, and progress is told of each."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
+from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex import search
-from latentsimplex.em import Schedule
-from latentsimplex.search import best_of
-from problems import make_problem
+from latentsimplex.divergence import DIVERGENCES
+from latentsimplex.em import Model, Schedule
+from latentsimplex.objective import ClusterPrice, label_prices
+from latentsimplex.search import Answer, agreement, answer_of, best_of, go_on, run_with_moves
+from problems import ArrayPairs, block_values, make_problem, same_partition
 
 SHORT = Schedule(max_iter=5, first_steps=10)
+HALVES, THIRDS = np.repeat([0, 1], 6), np.tile([0, 1, 2], 4)
+
+
+def priced(learned=True, n=12, g=3):
+    return Model(DIVERGENCES["forward"], ClusterPrice(label_prices(n, g, 1.0)), 1.0, learned)
+
+
+def block_pairs(kind="forward", within=(0.9, 0.9, 0.9, 0.9), seed=0):
+    """Return four views, of which the first two have two clusters and the others three."""
+    rng = np.random.default_rng(seed)
+    labels = (HALVES, HALVES, THIRDS, THIRDS)
+    return ArrayPairs(
+        [block_values(z, kind, w, 0.05, noise=0.2, rng=rng) for z, w in zip(labels, within, strict=True)]
+    )
 
 
 def test_the_lowest_loss_is_kept(monkeypatch):
@@ -49,3 +69,91 @@ def test_progress_is_reported_for_every_iteration_of_every_start():
         lambda start, iteration, expectation: seen.append((start, iteration)),
     )
     assert seen == [(start, iteration) for start in range(2) for iteration in range(6)]
+
+
+# How far starts agree
+
+
+def test_agreement_by_hand():
+    """Views 0 and 1 agree on their clusters, whatever these are called; view 2 has others in each run."""
+    first = Answer(0.0, np.array([0, 0, 1]), np.array([HALVES, THIRDS]))
+    second = Answer(0.0, np.array([1, 1, 0]), np.array([HALVES, 1 - HALVES]))
+    apart = normalized_mutual_info_score(THIRDS, HALVES)
+    assert agreement(first, second) == pytest.approx((1 + 1 + apart) / 3)
+    assert agreement(second, first) == pytest.approx(agreement(first, second))
+    assert agreement(first, first) == pytest.approx(1)
+
+
+def test_runs_without_clusters_agree():
+    none = Answer(0.0, np.array([0, 0]), np.zeros((1, 12), dtype=int))
+    some = Answer(0.0, np.array([0, 0]), HALVES[None])
+    assert agreement(none, none) == 1
+    assert agreement(none, some) == 0
+
+
+def test_an_answer_is_what_a_run_ended_with():
+    fit = run_with_moves(block_pairs(), np.array([0, 0, 1, 1]), 3, 2, priced(), SHORT)
+    answer = answer_of(fit)
+    assert answer.loss == fit.loss_curve[-1]
+    assert same_partition(answer.view_patterns, np.array([0, 0, 1, 1]))
+    assert same_partition(answer.clusters[answer.view_patterns[0]], HALVES)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_starts_agree_with_the_one_that_is_kept(moves):
+    problem = make_problem(11)
+    rng = np.random.default_rng(0)
+    found = best_of(problem.pairs(), 3, 2, problem.model, SHORT, 4, rng, moves=moves)
+    assert found.start_agreement.shape == (4,)
+    assert found.start_agreement[found.start_losses.argmin()] == pytest.approx(1)
+    assert ((found.start_agreement >= 0) & (found.start_agreement <= 1 + 1e-12)).all()
+
+
+def test_starts_that_end_elsewhere_agree_less(monkeypatch):
+    """One start is told apart two kinds of views, the other takes them for one and may not part them."""
+    pairs = block_pairs()
+    partitions = iter([[0, 0, 1, 1], [0, 0, 0, 0]])
+    monkeypatch.setattr(search, "kmeans_labels", lambda *arguments: np.array(next(partitions)))
+    monkeypatch.setattr(search, "PRICED_MOVES", ())
+    # patterns that are joined at the start cannot come apart by EM alone
+    found = best_of(pairs, 3, 2, priced(), SHORT, 2, np.random.default_rng(0), moves=True)
+    assert found.start_losses[0] < found.start_losses[1]
+    assert found.start_agreement[0] == pytest.approx(1)
+    assert found.start_agreement[1] < 0.9
+
+
+# Going on
+
+
+@pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])
+def test_going_on_keeps_patterns_and_clusters(learned):
+    pairs, other = block_pairs(), block_pairs("reverse", seed=3)
+    fit = run_with_moves(pairs, np.array([0, 0, 1, 1]), 3, 4, priced(), SHORT)
+    model = replace(priced(learned), divergence=DIVERGENCES["reverse"])
+    again = go_on(other, fit, model, SHORT)
+    before, after = answer_of(fit), answer_of(again)
+    assert same_partition(after.view_patterns, before.view_patterns)
+    for v in range(4):
+        assert same_partition(after.clusters[after.view_patterns[v]], before.clusters[before.view_patterns[v]])
+    assert (np.diff(again.loss_curve) <= 1e-9 * np.abs(again.loss_curve[1:])).all()
+    assert again.state.lam.shape == (4,)
+
+
+def test_going_on_is_reported():
+    pairs, seen = block_pairs(), []
+    fit = run_with_moves(pairs, np.array([0, 0, 1, 1]), 3, 2, priced(), SHORT)
+    go_on(pairs, fit, priced(), SHORT, lambda start, iteration, _: seen.append((start, iteration)))
+    assert seen == [(0, iteration) for iteration in range(len(seen))]
+    assert len(seen) > 1
+
+
+# Dispersion
+
+
+def test_views_that_spread_raise_the_temperature_of_all_starts():
+    model, rng = priced(), np.random.default_rng
+    uneven = block_pairs(within=(0.5, 0.95, 0.5, 0.95))
+    plain = best_of(uneven, 3, 2, model, SHORT, 2, rng(0), moves=True)
+    spread = best_of(uneven, 3, 2, model, SHORT, 2, rng(0), moves=True, dispersed=True)
+    assert plain.temperature == 1
+    assert spread.temperature > 1.5

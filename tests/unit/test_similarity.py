@@ -187,14 +187,14 @@ def test_object_and_function_kernels_agree():
 
 
 def test_named_kernels():
-    assert as_kernel("auto") == as_kernel("local-scaling") == LocalScaling()
+    assert as_kernel("local-scaling") == LocalScaling()
     assert as_kernel("precomputed") == Precomputed()
     assert as_kernel("diffusion") == Diffusion()
     kernel = LocalScaling(power=2.0, neighbour=7)
     assert as_kernel(kernel) is kernel
 
 
-@pytest.mark.parametrize("unknown", ["gaussian", None, 3, LocalScaling, np.eye(3)], ids=repr)
+@pytest.mark.parametrize("unknown", ["gaussian", "auto", None, 3, LocalScaling, np.eye(3)], ids=repr)
 def test_unknown_similarity(unknown):
     with pytest.raises(
         ValueError,

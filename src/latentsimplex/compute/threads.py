@@ -8,8 +8,10 @@ bit whatever the number of threads.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -53,3 +55,33 @@ class Workers:
         if self._pool is None or len(arguments) == 1:
             return map(function, arguments)
         return self._pool.map(function, arguments)
+
+
+class Ignored:
+    """A kind of warning is ignored while any thread is in the ``with`` block.
+
+    Filters of warnings belong to the process. Were each thread to save and restore them, one that leaves
+    while another stays would bring back what the other had changed, for good.
+
+    >>> with Ignored(UserWarning):
+    ...     warnings.warn("not seen", UserWarning)
+    """
+
+    def __init__(self, category: type[Warning]) -> None:
+        self._category, self._lock, self._inside = category, Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._saved = warnings.catch_warnings()
+                self._saved.__enter__()
+                warnings.simplefilter("ignore", self._category)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._saved.__exit__(None, None, None)

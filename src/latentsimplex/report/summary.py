@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from latentsimplex._types import Array
 from latentsimplex._version import __version__
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.options import Choices, resolve_choices
-from latentsimplex.similarity import as_kernel
+from latentsimplex.options import resolve_choices
+from latentsimplex.similarity import Readings
 
 UNSURE = 0.8
 """A sample counts as unsure where its assigned cluster has less than this probability."""
@@ -187,20 +187,32 @@ def _mean_coassignment(X: Array) -> float | None:
 
 def _settings(model: LatentSimplexPosition) -> list[dict[str, str]]:
     names = inspect.signature(LatentSimplexPosition).parameters
-    choices = resolve_choices(
-        model.divergence, model.response, model.penalty, model.temperature, model.search
-    )
-    return [{"name": name, "value": _setting(name, getattr(model, name), choices)} for name in names]
+    meant = _meant(model)
+    return [{"name": name, "value": _setting(name, getattr(model, name), meant)} for name in names]
 
 
-def _setting(name: str, value: Any, choices: Choices) -> str:
+def _setting(name: str, value: Any, meant: dict[str, str]) -> str:
     """Return a parameter as text, with what "auto" stood for."""
     if name == "views" and not isinstance(value, str):
         return f"{len(list(value))} group labels"
     if isinstance(value, str) and value == "auto":
-        meant = as_kernel(value) if name == "similarity" else getattr(choices, name)
-        return f"auto: {meant if isinstance(meant, str) else repr(meant)}"
+        return f"auto: {meant[name]}"
     return value if isinstance(value, str) else repr(value)
+
+
+def _meant(model: LatentSimplexPosition) -> dict[str, str]:
+    """Return what "auto" stood for in this fit: once, or to find clusters and then to draw them."""
+    found = resolve_choices(model.divergence, model.response, model.penalty, model.temperature, model.search)
+    kernel = model.similarity_
+    drawn = found.for_coassignments() if isinstance(kernel, Readings) and kernel.scale == "mixed" else found
+    return {
+        "similarity": repr(kernel),
+        "temperature": f"{model.temperature_:.4g}",
+        "divergence": " then ".join(dict.fromkeys([found.divergence, drawn.divergence])),
+        "response": " then ".join(dict.fromkeys([found.response, drawn.response])),
+        "penalty": str(found.penalty),
+        "search": found.search,
+    }
 
 
 def _versions() -> dict[str, str]:

@@ -12,7 +12,6 @@ cluster become similar once it has had the time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -73,7 +72,9 @@ class Diffusion:
         if isinstance(self.neighbours, Integral):
             check_scalar(self.neighbours, "neighbours", Integral, min_val=1)
         elif self.neighbours != "sqrt":
-            check_scalar(self.neighbours, "neighbours", Real, min_val=0, max_val=1, include_boundaries="neither")
+            check_scalar(
+                self.neighbours, "neighbours", Real, min_val=0, max_val=1, include_boundaries="neither"
+            )
         check_scalar(self.mean, "mean", Real, min_val=0, max_val=1, include_boundaries="neither")
 
     def exponents(self, X: Array) -> Array:
@@ -111,25 +112,28 @@ class Diffusion:
         """Return the similarities at the length where their mean is ``mean``, or the nearest there is."""
         values, vectors = np.linalg.eigh(walk)
         values = np.clip(values, 0.0, 1.0)
+        n = len(walk)
 
-        def similarity(doublings: float) -> Array:
-            return _cosines(vectors * values ** (2.0**doublings))
+        def half(doublings: float) -> Array:
+            rows = vectors * values ** (2.0**doublings)
+            return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY)
 
-        return similarity(self._doublings(similarity))
-
-    def _doublings(self, similarity: Callable[[float], Array]) -> float:
         def excess(doublings: float) -> float:
-            return float(similarity(doublings).mean()) - self.mean
+            # the sum over all pairs of rows is the squared length of their sum
+            return (np.square(half(doublings).sum(axis=0)).sum() - n) / (n * (n - 1)) - self.mean
 
         if excess(0.0) >= 0:
-            return 0.0
-        return LONGEST if excess(LONGEST) <= 0 else float(brentq(excess, 0.0, LONGEST, xtol=0.02))
+            length = 0.0
+        else:
+            length = LONGEST if excess(LONGEST) <= 0 else float(brentq(excess, 0.0, LONGEST, xtol=0.02))
+        rows = half(length)
+        return pack(rows @ rows.T)
 
 
 def balanced(s: Array) -> Array:
     """Return the similarities with a factor for each sample that gives all samples the same mean.
 
-    >>> unpack(balanced(np.array([0.2, 0.2, 0.8]))).sum(axis=0).round(3).tolist()
+    >>> unpack(balanced(np.array([0.2, 0.2, 0.8]))).sum(axis=0).round(2).tolist()
     [0.8, 0.8, 0.8]
     """
     S = unpack(s)
@@ -138,9 +142,3 @@ def balanced(s: Array) -> Array:
     for _ in range(BALANCING_STEPS):
         factor *= np.sqrt(aim / np.maximum(factor * (S @ factor), TINY))
     return np.minimum(pack(S * factor[:, None] * factor), 1.0)
-
-
-def _cosines(half: Array) -> Array:
-    """Return K_ij / sqrt(K_ii K_jj) of every pair for K = half half^T."""
-    half = half / np.maximum(np.linalg.norm(half, axis=1, keepdims=True), TINY)
-    return pack(half @ half.T)

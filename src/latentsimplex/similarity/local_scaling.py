@@ -81,17 +81,19 @@ class LocalScaling:
 
     def _scaled(self, X: Array) -> Array:
         distances = self._distances(X)
-        q = np.sqrt(self._bandwidths(squareform(distances, checks=False)))
-        i, j = np.triu_indices(len(q), 1)
-        r = distances / q[i] / q[j]
+        q = np.sqrt(self._bandwidths(distances))
+        r = pack(distances / q[:, None] / q)
+        if self.power == 2:
+            return np.square(r)
         return r if self.power == 1 else r**self.power
 
     def _distances(self, X: Array) -> Array:
+        """Return the square matrix of distances."""
         if self.standardise:
             X = standardised(X)
-        if self.metric == "euclidean":
-            return pdist(X)
-        return pack(pairwise_distances(X, metric=self.metric))
+        if self.metric != "euclidean":
+            return pairwise_distances(X, metric=self.metric)
+        return np.abs(X - X.T) if X.shape[1] == 1 else squareform(pdist(X))
 
     def _bandwidths(self, distances: Array) -> Array:
         """Return q_i from the square matrix of distances.
@@ -101,16 +103,20 @@ class LocalScaling:
         distance to the nearest sample outside. If there is none, 1 leaves all distances at 0.
         """
         n = len(distances)
-        others = distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
-        q = self._row_bandwidth(others)
+        q = self._row_bandwidth(distances)
         share = self.quantile if self.neighbour is None else min(self.neighbour / (n - 1), 1.0)
         for i in np.flatnonzero(q == 0):
-            positive = others[i][others[i] > 0]
+            positive = distances[i][distances[i] > 0]
             q[i] = share * positive.min() if len(positive) else 1.0
         return q
 
     def _row_bandwidth(self, rows: Array) -> Array:
-        if self.neighbour is None:
-            return np.quantile(rows, self.quantile, axis=1)
-        k = min(self.neighbour, rows.shape[1])
-        return np.partition(rows, k - 1, axis=1)[:, k - 1]
+        """Return the quantile, or the distance to the neighbour; the 0 of a sample to itself comes first of all."""
+        n = len(rows)
+        if self.neighbour is not None:
+            k = min(self.neighbour, n - 1)
+            return np.partition(rows, k, axis=1)[:, k]
+        below, share = divmod(self.quantile * (n - 2), 1)
+        ranks = [int(below) + 1, min(int(below) + 2, n - 1)]
+        low, high = np.partition(rows, ranks, axis=1)[:, ranks].T
+        return low + share * (high - low)

@@ -1,0 +1,350 @@
+"""Moves on the structure of a fit: which views share a pattern, and into how many clusters it is cut."""
+
+import numpy as np
+import pytest
+
+from latentsimplex import regroup
+from latentsimplex.compute.pairs import pack
+from latentsimplex.divergence import DIVERGENCES
+from latentsimplex.em import Fit, Model, Schedule, e_step, run, statistics
+from latentsimplex.labels import used_columns
+from latentsimplex.objective import ClusterPrice, label_prices
+from latentsimplex.regroup import (
+    Members,
+    charges_of,
+    explained,
+    groups_of,
+    join_patterns,
+    overdispersion,
+    recut_patterns,
+    resumed_state,
+    split_pattern,
+    state_of_groups,
+    structured_state,
+)
+from latentsimplex.search import run_with_moves
+from problems import KINDS, ArrayPairs, block_values, same_partition
+from reference import naive
+
+KIND = pytest.mark.parametrize("kind", KINDS)
+LEARNED = pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])
+N, G, D = 18, 4, 4
+HALVES, THIRDS = np.repeat([0, 1], 9), np.tile([0, 1, 2], 6)
+TRUTH = np.array([0, 1, 0, 0, 1, 1])
+SCHEDULE = Schedule(max_iter=10, first_steps=40)
+
+
+def a_model(kind="forward", learned=True, temperature=1.0):
+    return Model(DIVERGENCES[kind], ClusterPrice(label_prices(N, G, temperature)), temperature, learned)
+
+
+def two_patterns(kind="forward", block=2, seed=0):
+    """Return six views, of which the first, third and fourth have two clusters and the others three."""
+    rng = np.random.default_rng(seed)
+    within = 0.95
+    values = [block_values((HALVES, THIRDS)[l], kind, within, 0.03, noise=0.3, rng=rng) for l in TRUTH]
+    return ArrayPairs(values, block)
+
+
+def fit_of(pairs, partition, model, d=D, clusters=None, schedule=SCHEDULE):
+    """Return a fit in which views follow patterns as a partition has it, wherever EM would go from there.
+
+    ``clusters`` are the labels of each pattern's samples, those that are worth most unless given.
+    """
+    eta = np.eye(d)[np.asarray(partition)]
+    groups = groups_of(pairs, eta, model)
+    if clusters is not None:
+        groups = [group._replace(labels=labels) for group, labels in zip(groups, clusters, strict=True)]
+    state = state_of_groups(groups, d, pairs, model, schedule)
+    gamma, stat = statistics(pairs, eta)
+    found = e_step(pairs, state, model)._replace(eta=eta, gamma=gamma, stat=stat[state.lam > 0])
+    return Fit(state, found, [found.loss], [found.expected_loss], False)
+
+
+def clusters_of(W):
+    return W.argmax(axis=1)
+
+
+def settled(pairs, state, model):
+    """Return the loss and the pattern of each view once EM has gone on from a state."""
+    fit = run(pairs, state, model, SCHEDULE)
+    return fit.loss_curve[-1], fit.expectation.eta.argmax(axis=1)
+
+
+# Some of the views
+
+
+@pytest.mark.parametrize("block", [1, 2, 4, 6, 100])
+@pytest.mark.parametrize("members", [[0], [5], [1, 4], [0, 2, 3], [0, 1, 2, 3, 4, 5]], ids=str)
+def test_members_have_the_statistics_of_their_views(members, block):
+    pairs, members = two_patterns(block=block), np.array(members)
+    some = Members(pairs, members)
+    assert (len(some), some.n_samples) == (len(members), N)
+    assert some.constants.tolist() == members.tolist()  # which count the views here
+    eta = np.random.default_rng(0).dirichlet(np.ones(3), size=len(members))
+    gamma, stat = statistics(some, eta)
+    np.testing.assert_allclose(gamma, eta.sum(axis=0))
+    np.testing.assert_allclose(stat, eta.T @ pairs.F[members])
+    for v, member in enumerate(members):
+        assert np.array_equal(some.values(v), pairs.F[member])
+    rows = [row for block, _ in some.blocks() for row in range(block.start, block.stop)]
+    assert rows == list(range(len(members)))
+
+
+# Groups and states
+
+
+def test_charges_are_the_models_prices_and_temperature():
+    model = a_model(temperature=2.5)
+    cost = charges_of(model)
+    assert cost.clusters.tolist() == list(model.penalty.prices)
+    assert cost.nat == 2.5
+
+
+@KIND
+def test_a_group_for_each_pattern_that_has_views(kind):
+    pairs = two_patterns(kind)
+    eta = np.zeros((6, D))
+    eta[:, 1], eta[:, 3] = TRUTH == 0, TRUTH == 1
+    halves, thirds = groups_of(pairs, eta, a_model(kind))
+    assert (halves.gamma, thirds.gamma) == (3, 3)
+    assert same_partition(halves.labels, HALVES)
+    assert same_partition(thirds.labels, THIRDS)
+
+
+@KIND
+@LEARNED
+@pytest.mark.parametrize("partition", [[0, 1, 2, 3, 0, 1], [0, 0, 0, 0, 0, 1], list(TRUTH)], ids=str)
+def test_a_start_is_the_structure_that_is_worth_most(kind, learned, partition):
+    """Patterns of a start are joined where that is worth more; views in the wrong one are a matter for EM."""
+    pairs, model = two_patterns(kind), a_model(kind, learned)
+    state = structured_state(pairs, np.array(partition), D, model, SCHEDULE)
+    assert state.lam.sum() == pytest.approx(1)
+    assert state.W.shape[:2] == (D, N)
+    np.testing.assert_allclose(state.W.sum(axis=-1), 1)
+    assert np.array_equal(state.B[0], np.eye(state.W.shape[2])) == (not learned)
+    if partition == list(TRUTH):
+        assert state.lam.tolist() == [0.5, 0.5, 0, 0]
+        assert {len(used_columns(W)) for W in state.W[:2]} == {2, 3}
+        assert settled(pairs, state, model)[1].tolist() in (TRUTH.tolist(), (1 - TRUTH).tolist())
+
+
+@LEARNED
+def test_a_fit_goes_on_from_its_clusters_on_other_pairs(learned):
+    """The other pairs would have other clusters, but the number and the samples of each stay at first."""
+    pairs = two_patterns()
+    model = a_model(learned=learned)
+    fit = fit_of(pairs, TRUTH, model)
+    other = ArrayPairs(two_patterns(seed=5).F)
+    state = resumed_state(other, fit, model, Schedule(first_steps=0))
+    followed = fit.expectation.eta.argmax(axis=1)
+    live = np.unique(followed)
+    assert state.lam.tolist() == [0.5, 0.5, 0, 0]
+    for new, old in enumerate(live):
+        assert same_partition(clusters_of(state.W[new]), clusters_of(fit.state.W[old]))
+        if learned:
+            labels = clusters_of(state.W[new])
+            same = pack(np.equal.outer(labels, labels).astype(float)) == 1
+            mean = other.F[followed == old].mean(axis=0)
+            # forward, the response of a cluster is the mean similarity of the new pairs
+            sizes = np.bincount(labels)
+            weights = sizes * (sizes - 1) / 2
+            within = np.average(np.diag(state.B[new])[: len(sizes)], weights=weights)
+            assert within == pytest.approx(mean[same].mean(), rel=1e-6)
+
+
+def test_going_on_forgets_columns_that_no_sample_prefers():
+    model = a_model()
+    fit = fit_of(two_patterns(), TRUTH, model)
+    wide = np.concatenate([np.full((D, N, 2), 1e-9), fit.state.W], axis=2)
+    state = resumed_state(two_patterns(), fit._replace(state=fit.state._replace(W=wide)), model, SCHEDULE)
+    assert state.W.shape == (D, N, 3)
+
+
+# Joining, cutting again and splitting
+
+
+@KIND
+@LEARNED
+def test_patterns_that_are_alike_are_joined(kind, learned):
+    pairs, model = two_patterns(kind), a_model(kind, learned)
+    fit = fit_of(pairs, [0, 1, 2, 0, 3, 1], model)
+    assert (fit.state.lam > 0).sum() == 4
+    state = join_patterns(pairs, fit, model, SCHEDULE)
+    assert (state.lam > 0).sum() == 2
+    loss, followed = settled(pairs, state, model)
+    assert same_partition(followed, TRUTH)
+    assert loss < fit.loss_curve[-1]
+
+
+@KIND
+def test_patterns_that_differ_are_not_joined(kind):
+    pairs, model = two_patterns(kind), a_model(kind)
+    assert join_patterns(pairs, fit_of(pairs, TRUTH, model), model, SCHEDULE) is None
+
+
+@KIND
+@LEARNED
+@pytest.mark.parametrize(
+    "wrong",
+    [np.zeros(N, dtype=int), THIRDS % 2, np.where(THIRDS == 0, 3 * HALVES, THIRDS)],
+    ids=["one cluster", "two clusters", "four clusters"],
+)
+def test_a_pattern_is_cut_into_the_number_of_clusters_that_is_best(kind, learned, wrong):
+    """Three clusters of six, cut into too few or too many; the pattern beside it has the number it should have."""
+    pairs, model = two_patterns(kind), a_model(kind, learned)
+    # a longer M step could leave a cluster empty by itself
+    fit = fit_of(pairs, TRUTH, model, clusters=[HALVES, wrong], schedule=Schedule(first_steps=2))
+    assert len(used_columns(fit.state.W[1])) == wrong.max() + 1
+    state = recut_patterns(pairs, fit, model, SCHEDULE)
+    assert same_partition(clusters_of(state.W[1]), THIRDS)
+    assert len(used_columns(state.W[1])) == 3
+    assert same_partition(clusters_of(state.W[0]), HALVES)
+    np.testing.assert_allclose(state.W.sum(axis=-1), 1)
+    assert state.lam.tolist() == fit.state.lam.tolist()
+    assert settled(pairs, state, model)[0] < fit.loss_curve[-1]
+
+
+@KIND
+@LEARNED
+def test_patterns_with_the_right_number_of_clusters_are_not_cut(kind, learned):
+    pairs, model = two_patterns(kind), a_model(kind, learned)
+    fit = fit_of(pairs, TRUTH, model)
+    assert [len(used_columns(W)) for W in fit.state.W[:2]] == [2, 3]
+    assert recut_patterns(pairs, fit, model, SCHEDULE) is None
+
+
+@KIND
+@LEARNED
+def test_two_patterns_that_were_taken_for_one_are_split(kind, learned):
+    pairs, model = two_patterns(kind), a_model(kind, learned)
+    lumped = fit_of(pairs, np.zeros(6, dtype=int), model)
+    assert (lumped.state.lam > 0).sum() == 1
+    state = split_pattern(pairs, lumped, model, SCHEDULE)
+    assert (state.lam > 0).sum() == 2
+    loss, followed = settled(pairs, state, model)
+    assert same_partition(followed, TRUTH)
+    assert loss < lumped.loss_curve[-1]
+
+
+@KIND
+def test_the_pattern_that_gains_most_is_split_and_the_others_stay(kind):
+    """Views 0, 2 and 3 have a pattern of their own; the other three share one with a stranger."""
+    pairs, model = two_patterns(kind), a_model(kind)
+    pairs.F[5] = block_values(np.arange(N) % 2, kind, 0.95, 0.03)
+    fit = fit_of(pairs, TRUTH, model)
+    state = split_pattern(pairs, fit, model, SCHEDULE)
+    assert (state.lam > 0).sum() == 3
+    _, followed = settled(pairs, state, model)
+    assert same_partition(followed, np.array([0, 1, 0, 0, 1, 2]))
+
+
+@KIND
+def test_views_of_one_pattern_are_not_split(kind):
+    pairs, model = two_patterns(kind), a_model(kind)
+    assert split_pattern(pairs, fit_of(pairs, TRUTH, model), model, SCHEDULE) is None
+
+
+def test_there_is_no_split_without_a_free_pattern():
+    pairs, model = two_patterns(), a_model()
+    assert split_pattern(pairs, fit_of(pairs, np.zeros(6, dtype=int), model, d=1), model, SCHEDULE) is None
+
+
+def test_a_pattern_of_a_single_view_has_nothing_to_split():
+    model = a_model()
+    pairs = ArrayPairs(two_patterns().F[:2])
+    assert split_pattern(pairs, fit_of(pairs, [0, 1], model), model, SCHEDULE) is None
+
+
+def test_equal_views_have_nothing_to_split():
+    model = a_model()
+    pairs = ArrayPairs([block_values(HALVES, "forward")] * 4)
+    assert split_pattern(pairs, fit_of(pairs, [0] * 4, model), model, SCHEDULE) is None
+
+
+def test_a_pattern_that_has_lost_its_last_view_is_left_alone():
+    """Its weight is that of the iteration before, but no responsibility is left of it."""
+    pairs, model = two_patterns(), a_model()
+    fit = fit_of(pairs, TRUTH, model)
+    state = fit.state._replace(lam=np.array([0.4, 0.4, 0.2, 0.0]))
+    stat = np.vstack([fit.expectation.stat, np.zeros(pairs.F.shape[1])])
+    fit = fit._replace(state=state, expectation=fit.expectation._replace(stat=stat))
+    for move in (join_patterns, recut_patterns, split_pattern):
+        assert move(pairs, fit, model, SCHEDULE) is None
+
+
+def test_moves_leave_the_fit_as_it_was():
+    pairs, model = two_patterns(), a_model()
+    fit = fit_of(pairs, np.zeros(6, dtype=int), model)
+    before = [array.copy() for array in (*fit.state, *fit.expectation[:3])]
+    for move in (join_patterns, recut_patterns, split_pattern):
+        move(pairs, fit, model, SCHEDULE)
+    for array, copy in zip((*fit.state, *fit.expectation[:3]), before, strict=True):
+        assert np.array_equal(array, copy)
+
+
+@KIND
+@LEARNED
+@pytest.mark.parametrize("partition", [[0] * 6, [0, 0, 1, 1, 2, 2], [0, 1, 2, 3, 0, 1]], ids=str)
+def test_moves_find_the_structure_from_any_partition(kind, learned, partition):
+    pairs, model = two_patterns(kind), a_model(kind, learned)
+    fit = run_with_moves(pairs, np.array(partition), G, D, model, SCHEDULE)
+    followed = fit.expectation.eta.argmax(axis=1)
+    assert same_partition(followed, TRUTH)
+    assert same_partition(clusters_of(fit.state.W[followed[0]]), HALVES)
+    assert same_partition(clusters_of(fit.state.W[followed[1]]), THIRDS)
+
+
+# How sure views are of their pattern
+
+
+@KIND
+def test_what_a_groups_clusters_explain_of_a_view(kind):
+    pairs, model = two_patterns(kind, block=4), a_model(kind)
+    groups = groups_of(pairs, np.eye(2)[TRUTH], model)
+    found = explained(pairs, groups, model.divergence)
+    assert found.shape == (6, 2)
+    for v in range(6):
+        f = pairs.F[v]
+        one = naive_sum(f, np.full(len(f), float(model.divergence.mean(f.mean()))), kind)
+        for l, group in enumerate(groups):
+            mean = group.stat / group.gamma
+            q = np.empty(len(f))
+            index = naive.packed_pairs(N)
+            kinds = [tuple(sorted((group.labels[i], group.labels[j]))) for i, j in index]
+            for block in set(kinds):
+                inside = np.array([here == block for here in kinds])
+                q[inside] = model.divergence.mean(mean[inside].mean())
+            assert found[v, l] == pytest.approx(one - naive_sum(f, q, kind), rel=1e-9)
+
+
+def naive_sum(f, q, kind):
+    return sum(naive.template_h(b, kind) - a * naive.template_a(b, kind) for a, b in zip(f, q, strict=True))
+
+
+def test_views_that_differ_only_in_how_clear_they_are_spread_the_evidence():
+    """The more the contrast of views varies, the less sure any of them can be of its pattern."""
+
+    def spread(contrasts):
+        values = [block_values(HALVES, "forward", within, 0.03) for within in contrasts]
+        return overdispersion(ArrayPairs(values), np.zeros(len(values), dtype=int), 1, a_model())
+
+    equal, some, much = spread([0.8] * 5), spread([0.7, 0.8, 0.8, 0.9]), spread([0.4, 0.6, 0.8, 0.97])
+    assert equal == 1
+    assert 1 < some < much
+
+
+@pytest.mark.parametrize("labels", [np.zeros(N, dtype=int), HALVES], ids=["no clusters", "one view each"])
+def test_without_two_views_in_a_pattern_with_clusters_there_is_no_spread(labels):
+    values = [block_values(labels, "forward", 0.9, 0.1)]
+    if not labels.any():
+        values *= 3
+    else:
+        values.append(block_values(THIRDS, "forward", 0.9, 0.1))
+    pairs = ArrayPairs(values)
+    assert overdispersion(pairs, np.arange(len(pairs)), len(pairs), a_model()) == 1
+
+
+def test_a_model_without_prices_has_no_charges():
+    with pytest.raises(AssertionError):
+        regroup.charges_of(Model(DIVERGENCES["forward"], penalty=None))
