@@ -100,6 +100,7 @@ class ArrayPairs:
         self.F, self.block = np.asarray(F, dtype=float), block
         self.n_samples = int((1 + np.sqrt(1 + 8 * self.F.shape[1])) / 2)
         self.constants = np.arange(len(F), dtype=float)
+        self.weights = np.ones(len(F))
         self.workers = Workers(1)
 
     def __len__(self):

@@ -23,10 +23,11 @@ from latentsimplex.views import Views
 
 KINDS = 8
 """The most kinds of view that are looked at: all kinds in between go with the nearest."""
-VIEWS_OF_A_KIND, CLOUDED = 24, 3
+VIEWS_OF_A_KIND, CLOUDED = 24, 12
 """The most views of a kind that are looked at, and of those the ones that clouds are made of."""
 BOUNDED, CLEARLY = "one by one", 1.2
 """A wild value of one feature moves no other feature's part of this reading, but can pass for evidence in others."""
+COMPARED_CLOUDS = 3
 COMPARED_FEATURES = 128
 """Features one by one are a mean over features, which so many of them, drawn at random, show well enough."""
 
@@ -66,16 +67,21 @@ def _preferred(evidence: dict[str, float]) -> str:
     return BOUNDED if evidence[best] < CLEARLY * evidence.get(BOUNDED, 0.0) else best
 
 
-def choose_temperature(views: Views, kernel: Kernel, divergence: Divergence) -> float:
-    """Return the mean temperature of the views, from a few of each kind."""
-    kinds = sample_views(views).values()
-    if not kinds:
-        return 1.0
+def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, workers: Workers) -> Array:
+    """Return the temperature of each view (V,): its own for a few of each kind, their mean for the others."""
+    sample = {p: members[:CLOUDED] for p, members in sample_views(views).items()}
+    if not sample:
+        return np.ones(len(views))
+    chosen = [v for members in sample.values() for v in members]
 
     def of(v: int) -> float:
         return temperature(views[v], kernel, divergence, f"view {views.names[v]!r}")
 
-    return float(np.mean([np.mean([of(v) for v in kind[:CLOUDED]]) for kind in kinds]))
+    own = dict(zip(chosen, workers.imap(of, chosen), strict=True))
+    kinds = np.array(list(sample))
+    means = [np.mean([own[v] for v in members]) for members in sample.values()]
+    nearest = np.argmin(np.abs(np.log(kinds)[:, None] - np.log(views.widths)), axis=0)
+    return np.array([own.get(v, means[nearest[v]]) for v in range(len(views))])
 
 
 def sample_views(views: Views) -> dict[int, list[int]]:
@@ -108,7 +114,7 @@ def evidence(
     k = np.arange(2, min(n_clusters, n - 1) + 1)
     if not len(k):
         return 1.0
-    cloud = np.mean([temperature(X, kernel, divergence) for X in some[:CLOUDED]])
+    cloud = np.mean([temperature(X, kernel, divergence) for X in some[:COMPARED_CLOUDS]])
     ratios = [(_gains(X, kernel, int(k[-1]), divergence) / (n * np.log(k) * cloud)).max() for X in some]
     return float(np.exp(np.mean(np.log(np.maximum(ratios, np.finfo(float).tiny)))))
 

@@ -9,8 +9,9 @@ q^(l)        W B W^T               n x n      expected similarity, P = W W^T in 
 lambda       ``lam``               d          pattern weights
 eta          ``eta``               V x d      Pr(view v follows pattern l)
 f(s)         ``F``                 V x m      packed pair values of the similarities, in blocks
-K            ``K``                 V x d      sum over pairs of D(q^(l), s^(v))
-stat, gamma  ``stat``, ``gamma``   d x m, d   eta^T F and eta^T 1, all the M step needs of the views
+K            ``K``                 V x d      sum over pairs of D(q^(l), s^(v)), times u
+u            ``weights``           V          what each view's divergence counts, 1 in the paper
+stat, mass   ``stat``, ``mass``    d x m, d   (u eta)^T F and eta^T u, all the M step needs of the views
 beta         1 / temperature                  1 in the paper
 ============ ===================== ========== ====================================================
 
@@ -50,6 +51,7 @@ class Pairs(Protocol):
 
     n_samples: int
     constants: Array
+    weights: Array
     workers: Workers
 
     def __len__(self) -> int: ...
@@ -99,10 +101,14 @@ class State(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What one E step tells about a state; ``stat`` has a row for each live pattern only."""
+    """What one E step tells about a state; ``stat`` has a row for each live pattern only.
+
+    ``gamma`` counts the views of each pattern, ``mass`` adds up their weights.
+    """
 
     eta: Array
     gamma: Array
+    mass: Array
     stat: Array
     loss: float
     expected_loss: float
@@ -121,7 +127,7 @@ class Fit(NamedTuple):
 def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
     """Return eta (equation 8), the M step's statistics and the loss, in one pass over the views.
 
-    K = H - F A^T + const; eta = softmax(log lambda - beta K); stat = eta^T F, block by block.
+    K = u (H - F A^T + const); eta = softmax(log lambda - beta K); stat = (u eta)^T F, block by block.
     Patterns of weight 0 take no part.
     """
     live = state.lam > 0
@@ -133,10 +139,11 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
 
     evidence = divergence = 0.0
     for rows, F in pairs.blocks():
-        K = H - pair_products(F, A, pairs.workers) + pairs.constants[rows, None]
+        weights = pairs.weights[rows, None]
+        K = weights * (H - pair_products(F, A, pairs.workers) + pairs.constants[rows, None])
         logits = log_lam - beta * K
         eta_b = softmax(logits, axis=1)
-        add_statistics(stat, eta_b, F, pairs.workers)
+        add_statistics(stat, weights * eta_b, F, pairs.workers)
         eta[rows, live] = eta_b
         evidence += logsumexp(logits, axis=1).sum()
         divergence += (eta_b * K).sum()
@@ -145,6 +152,7 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
     return Expectation(
         eta=eta,
         gamma=eta.sum(axis=0),
+        mass=pairs.weights @ eta,
         stat=stat,
         loss=(T - evidence) / beta + R,
         expected_loss=divergence + R + T,
@@ -215,7 +223,7 @@ def maximisation(
     stat = expectation.stat[live[state.lam > 0]]
     W, B, rate = state.W.copy(), state.B.copy(), state.rate.copy()
     W[live], B[live], rate[live] = m_step(
-        W[live], B[live], expectation.gamma[live], stat, model, workers, schedule.steps, rate[live]
+        W[live], B[live], expectation.mass[live], stat, model, workers, schedule.steps, rate[live]
     )
     return State(W, B, lam, rate)
 
@@ -226,7 +234,8 @@ def softmax_parameters(W: Array) -> Array:
 
 
 def statistics(pairs: Pairs, eta: Array) -> tuple[Array, Array]:
-    """Return gamma = eta^T 1 (d,) and stat = eta^T F (d, m) for given responsibilities (V, d)."""
+    """Return the mass eta^T u (d,) and stat = (u eta)^T F (d, m) for given responsibilities (V, d)."""
+    eta = pairs.weights[:, None] * eta
     stat = np.zeros((eta.shape[1], n_pairs(pairs.n_samples)))
     for rows, F in pairs.blocks():
         add_statistics(stat, eta[rows], F, pairs.workers)

@@ -54,24 +54,29 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     views : "whole", "columns" or one label per column
         How a single 2-D table is cut into views.
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
-        How a view becomes similarities; see :mod:`latentsimplex.similarity`.
+        How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
+        one of two scales, and how features are read, by how much more clusters explain than in a cloud
+        without any; a second stage, at another scale, then draws the borders of what was found.
     divergence : "auto", "reverse" or "forward"
-        KL(P || S), the paper's, or KL(S || P).
+        KL(P || S), the paper's, or KL(S || P). "auto" is "forward"; after a search with local walks the
+        second stage has "reverse".
     response : "auto", "identity" or "learned"
         How similarities answer to memberships: the paper takes them as the co-assignments themselves;
-        "learned" gives each pair of clusters a similarity of its own, q = w_i^T B w_j.
-    penalty : "auto", "group", "bic", "dirichlet" or None
-        The paper's group penalty that empties columns, a price per cluster, a Dirichlet(0.1) prior on
-        rows, or nothing.
+        "learned" gives each pair of clusters a similarity of its own, q = w_i^T B w_j. "auto" is
+        "learned"; after a search with local walks the second stage has "identity".
+    penalty : "auto", "labels", "group", "dirichlet" or None
+        The price of writing down the labels of k clusters, the paper's group penalty that empties
+        columns, a Dirichlet(0.1) prior on rows, or nothing. "auto" is "labels".
     temperature : "auto" or float
-        Divergences are divided by it in the E step; 1 is the paper. Pairs of one view are far from
-        independent, and n/2 counts them as about n facts.
+        Divergences are divided by it in the E step, and the price of labels is in its units; 1 is the
+        paper. "auto" measures it on clouds without clusters and, with "labels", raises it by how much
+        the evidence of views spreads within patterns.
     search : "auto", "plain" or "moves"
         "plain" is the paper's: random memberships, then EM. "moves" starts from spectral clustering and
-        merges clusters and patterns for as long as the loss falls. "auto" is "plain" unless the response
-        is learned or the penalty is "bic", which need moves.
+        changes clusters and patterns for as long as the loss falls. "auto" is "moves" where the response
+        is learned or the penalty is "labels", which need it, and "plain" otherwise.
     n_init : int
-        Random starts, of which the lowest loss is kept.
+        Starts, of which the lowest loss is kept.
     max_iter : int
         Most EM iterations of a start; with moves, of each run between them.
     tol : float
@@ -107,13 +112,21 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     n_patterns_ : int
     n_clusters_ : (patterns,) array
     consensus_ : Consensus
+    similarity_ : kernel
+        What the last stage read the views with.
+    temperature_ : float
+        The temperature of the last stage, a mean over views where it was measured.
     loss_, loss_curve_ : float, array
-        What EM descends: -(1/beta) sum_v log sum_l lambda_l exp(-beta K_vl) + penalties.
+        What EM descends: -(1/beta) sum_v log sum_l lambda_l exp(-beta K_vl) + penalties. It
+        belongs to the last stage and, where there are two, cannot be compared with ``start_losses_``.
     expected_loss_, expected_loss_curve_ : float, array
-        The expected RegLoss of the paper's text.
+        The expected RegLoss of the paper's text; of the last stage.
     n_iter_, converged_ : int, bool
         Steps of the curves; with moves, those that lowered the loss.
     start_losses_ : (n_init,) array
+        The loss that each start of the search ended with.
+    start_agreement_ : (n_init,) array
+        How far each start clusters the samples of the views as the best one does: NMI, mean over views.
     initial_view_patterns_ : (V,) array
         The k-means start of the run that was kept; -1 for a constant view.
     view_names_in_, sample_names_in_ : arrays of str

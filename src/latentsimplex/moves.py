@@ -41,7 +41,7 @@ class Pattern(NamedTuple):
 def live_patterns(fit: Fit) -> dict[int, Pattern]:
     """Return the patterns that have a weight, by their index in the state."""
     live = np.flatnonzero(fit.state.lam > 0)
-    gamma, stat = fit.expectation.gamma, fit.expectation.stat
+    gamma, stat = fit.expectation.mass, fit.expectation.stat
     return {int(l): Pattern(fit.state.W[l], fit.state.B[l], gamma[l], stat[i]) for i, l in enumerate(live)}
 
 

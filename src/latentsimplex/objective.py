@@ -26,8 +26,8 @@ LAMBDA_FLOOR = 1e-5
 W_FLOOR = 1e-12
 """The Dirichlet-row penalty is minus infinity at w = 0, so it stops falling here."""
 
-LABEL_MARGIN = 1.25
-"""How much more than in a cloud clusters must explain: see docs/defaults.md for the two kinds of error."""
+FIRST_MARGIN, FURTHER_MARGIN = 1.25, 1.6
+"""How much more than in a cloud clusters must explain, at the first cut and beyond: see docs/defaults.md."""
 
 
 class Penalty(Protocol):
@@ -145,12 +145,18 @@ def continuation(penalty: Penalty) -> list[Penalty]:
 
 
 def label_prices(n: int, g: int, temperature: float) -> tuple[float, ...]:
-    """Return the price of labels for k = 1..g clusters: n log k nats, and a quarter more, in units of the divergence.
+    """Return the price of labels for k = 1..g clusters: n log k nats and a margin, in units of the divergence.
 
     The temperature is such that cutting a cloud without clusters gains n log k nats on average
-    (:mod:`latentsimplex.reference`); the margin keeps a cloud that happens to gain more in one piece.
+    (:mod:`latentsimplex.reference`). The margin keeps a cloud that happens to gain more in one piece; it is
+    larger beyond the first cut, because a kernel that adapts to clusters shows more inside them than in a cloud.
+
+    >>> [round(price, 1) for price in label_prices(10, 3, 1.0)]
+    [0.0, 8.7, 15.2]
     """
-    return tuple(LABEL_MARGIN * temperature * n * np.log(k) for k in range(1, g + 1))
+    nats = n * np.log(np.arange(1, g + 1))
+    first = np.minimum(nats, n * np.log(2))
+    return tuple(temperature * (FIRST_MARGIN * first + FURTHER_MARGIN * (nats - first)))
 
 
 PENALTIES: dict[str | None, Penalty] = {

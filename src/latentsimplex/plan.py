@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latentsimplex._types import Indices
-from latentsimplex.choice import choose_readings, choose_temperature
+from latentsimplex.choice import choose_readings, view_temperatures
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Fit, Model, Schedule
@@ -51,8 +51,7 @@ class Plan:
         if kernel is None:
             divergence = DIVERGENCES[self.choices.divergence]
             kernel = choose_readings(self.views, self.n_clusters, divergence, self.workers)
-        model = self._model(self.choices, kernel)
-        pairs = self._pairs(kernel, model)
+        model, pairs = self._problem(self.choices, kernel)
         if not len(pairs):
             return Found(None, pairs.informative, kernel, model.temperature)
         search = best_of(
@@ -73,21 +72,22 @@ class Plan:
             return Found(search, pairs.informative, kernel, search.temperature)
         choices = self.choices.for_coassignments() if kernel.scale == "local" else self.choices
         kernel = kernel.drawing(coassignment)
-        model = self._model(choices, kernel)
-        model = replace(model, temperature=model.temperature * dispersion)
         del pairs  # one set of pair values at a time
-        pairs = self._pairs(kernel, model)
+        model, pairs = self._problem(choices, kernel)
+        model = replace(model, temperature=model.temperature * dispersion)
         search = search._replace(fit=go_on(pairs, search.fit, model, self.schedule, self.callback))
         return Found(search, pairs.informative, kernel, model.temperature)
 
-    def _model(self, choices: Choices, kernel: Kernel) -> Model:
-        temperature = choices.temperature
+    def _problem(self, choices: Choices, kernel: Kernel) -> tuple[Model, LocalPairs]:
+        """Return what is to be minimised and the views' pair values, each view's divergence in its own nats."""
+        divergence = DIVERGENCES[choices.divergence]
+        temperature, weights = choices.temperature, None
         if temperature is None:
-            temperature = choose_temperature(self.views, kernel, DIVERGENCES[choices.divergence])
-        return choices.model(self.views.n_samples, self.n_clusters, temperature)
-
-    def _pairs(self, kernel: Kernel, model: Model) -> LocalPairs:
-        return LocalPairs(self.views, kernel, model.divergence, self.workers, self.keep)
+            own = view_temperatures(self.views, kernel, divergence, self.workers)
+            temperature = float(own.mean())
+            weights = temperature / own
+        model = choices.model(self.views.n_samples, self.n_clusters, temperature)
+        return model, LocalPairs(self.views, kernel, divergence, self.workers, self.keep, weights)
 
 
 def mean_coassignment(fit: Fit) -> float:

@@ -88,7 +88,8 @@ def explained(pairs: Pairs, groups: list[Group], divergence: Divergence) -> Arra
         mean = F.mean(axis=1)
         a, h = divergence.a_h(np.clip(divergence.mean(mean), P_CLIP, 1 - P_CLIP))
         one_cluster = m * (h - mean * a)
-        found[rows] = one_cluster[:, None] - (H - pair_products(F, A, pairs.workers))
+        gains = one_cluster[:, None] - (H - pair_products(F, A, pairs.workers))
+        found[rows] = pairs.weights[rows, None] * gains
     return found
 
 
@@ -219,7 +220,7 @@ class Members:
 
     def __init__(self, pairs: Pairs, members: np.ndarray) -> None:
         self.n_samples, self.workers = pairs.n_samples, pairs.workers
-        self.constants = pairs.constants[members]
+        self.constants, self.weights = pairs.constants[members], pairs.weights[members]
         self._pairs, self._members = pairs, members
 
     def __len__(self) -> int:

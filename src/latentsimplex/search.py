@@ -194,7 +194,7 @@ def spectral_state(
 ) -> State:
     """Return the state after a first M step from spectral memberships, the penalty coming in by degrees."""
     gamma, stat = statistics(pairs, np.eye(n_patterns)[labels])
-    lam = update_weights(gamma)
+    lam = update_weights(np.bincount(labels, minlength=n_patterns).astype(float))
     live = lam > 0
     W = np.full((n_patterns, pairs.n_samples, n_clusters), 1 / n_clusters)
     B = np.tile(np.eye(n_clusters), (n_patterns, 1, 1))

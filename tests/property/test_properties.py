@@ -290,9 +290,7 @@ def test_threads_give_the_same_bits(model, data):
 def test_threads_give_the_same_bits_at_working_size(kind):
     data = clustered_views(np.random.default_rng(0), 400, 4)
     settings = {"n_clusters": 3, "n_patterns": 3, "n_init": 1, "max_iter": 3, "random_state": 0}
-    one, two = (
-        LatentSimplexPosition.paper(**settings, divergence=kind, n_jobs=n).fit(data) for n in (1, 2)
-    )
+    one, two = (LatentSimplexPosition.paper(**settings, divergence=kind, n_jobs=n).fit(data) for n in (1, 2))
     assert len(cpu.tiles(400)) > 1
     assert_same_fit(one, two)
 

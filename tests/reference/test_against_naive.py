@@ -197,6 +197,28 @@ def test_e_step(problem):
     assert_close(found.loss, naive.loss(K, lam, list(W), problem.penalty, temperature))
     assert_close(found.expected_loss, naive.expected_loss(K, eta, lam, list(W), problem.penalty))
     assert_close(em.update_weights(found.gamma), naive.update_lambda(eta))
+    assert_close(found.mass, gamma)
+
+
+def test_e_step_of_views_with_weights(problem):
+    """A view of weight u counts as if its divergence from every pattern were u times as large."""
+    W, B, lam, _ = problem.state
+    pairs, s = problem.pairs(), naive_similarities(problem)
+    pairs.weights = u = np.linspace(0.4, 1.7, len(s))
+    K = u[:, None] * naive.divergences_K(s, list(W), problem.kind, responses=B)
+    temperature = problem.model.temperature
+    eta = naive.e_step(K, lam, temperature)
+    stat, mass = naive.statistics(u[:, None] * eta, s, problem.kind)
+
+    found = em.e_step(pairs, problem.state, problem.model)
+    assert_close(found.eta, eta)
+    assert_close(found.gamma, eta.sum(axis=0))
+    assert_close(found.mass, mass)
+    assert_close(found.stat, stat[lam > 0])
+    assert_close(found.loss, naive.loss(K, lam, list(W), problem.penalty, temperature))
+    assert_close(found.expected_loss, naive.expected_loss(K, eta, lam, list(W), problem.penalty))
+    for actual, expected in zip(em.statistics(pairs, eta), (mass, stat), strict=True):
+        assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("eta", [[[0.7, 0.3], [0.9, 0.1]], [[0.5, 0.3, 0.2]], [[0.2, 0.4, 0.4]]], ids=str)

@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 
+from latentsimplex import choice
 from latentsimplex.choice import (
     KINDS,
     VIEWS_OF_A_KIND,
     choose_readings,
-    choose_temperature,
     evidence,
     sample_views,
+    view_temperatures,
 )
 from latentsimplex.compute.threads import Workers
 from latentsimplex.datasets import single_view
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.reference import temperature
-from latentsimplex.similarity import LocalScaling, Readings
+from latentsimplex.similarity import LocalScaling, Precomputed, Readings
 from latentsimplex.views import as_views
 
 FORWARD = DIVERGENCES["forward"]
@@ -161,16 +162,41 @@ def test_a_choice_for_either_divergence(kind):
 # Temperature
 
 
-def test_the_temperature_is_a_mean_over_kinds_of_means_over_views():
+SCALING = LocalScaling()
+
+
+def temperatures(data, kernel=SCALING, n_jobs=1):
+    with Workers(n_jobs) as workers:
+        return view_temperatures(as_views(data), kernel, FORWARD, workers)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_each_of_a_few_views_has_the_temperature_of_its_cloud(n_jobs):
     rng = np.random.default_rng(0)
-    data = [rng.normal(size=(30, 1)), rng.normal(size=(30, 3)), rng.normal(size=(30, 1))]
-    T = [temperature(X, LocalScaling(), FORWARD) for X in data]
-    found = choose_temperature(as_views(data), LocalScaling(), FORWARD)
-    assert found == pytest.approx(((T[0] + T[2]) / 2 + T[1]) / 2, rel=1e-12)
+    data = [rng.normal(size=(30, p)) for p in (1, 3, 1)]
+    expected = [temperature(X, LocalScaling(), FORWARD) for X in data]
+    assert temperatures(data, n_jobs=n_jobs).tolist() == expected
+    assert len(set(expected)) == 3
 
 
-def test_constant_views_have_no_part_in_the_temperature():
+def test_views_beyond_a_few_have_the_mean_of_their_kind(monkeypatch):
+    monkeypatch.setattr(choice, "CLOUDED", 2)
+    rng = np.random.default_rng(0)
+    found = temperatures([rng.normal(size=(20, p)) for p in (1, 1, 1, 1, 3)])
+    sampled = sample_views(widths_of([1, 1, 1, 1, 3]))[1][:2]
+    others = np.setdiff1d(np.arange(4), sampled)
+    np.testing.assert_allclose(found[others], found[sampled].mean())
+    assert found[sampled[0]] != found[sampled[1]]
+    assert not np.isclose(found[4], found[others]).any()
+
+
+def test_constant_views_have_no_part_in_the_temperatures_of_others():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    views = as_views([np.ones((30, 2)), X, np.zeros((30, 1))])
-    assert choose_temperature(views, LocalScaling(), FORWARD) == temperature(X, LocalScaling(), FORWARD)
-    assert choose_temperature(as_views(np.ones((30, 2))), LocalScaling(), FORWARD) == 1
+    found = temperatures([np.ones((30, 2)), X, np.zeros((30, 1))])
+    assert (found == temperature(X, LocalScaling(), FORWARD)).all()
+    assert temperatures(np.ones((30, 2))).tolist() == [1]
+
+
+def test_a_view_that_cannot_be_read_is_named():
+    with pytest.raises(ValueError, match=r"view 'sound': .*must lie in"):
+        temperatures({"colour": np.eye(9), "sound": 3 * np.ones((9, 9)) - np.eye(9)}, Precomputed())

@@ -112,12 +112,13 @@ def test_a_pattern_that_dies_leaves_the_others_their_own_statistics():
     gamma = np.full(d, 1.5)
     gamma[0] = 0.1
     stat = np.arange(d)[:, None] * np.ones((d, n_pairs(n)))
-    expectation = em.Expectation(np.zeros((3, d)), gamma, stat, 0.0, 0.0)
+    mass = 2 * gamma
+    expectation = em.Expectation(np.zeros((3, d)), gamma, mass, stat, 0.0, 0.0)
     found = em.maximisation(problem.state, expectation, problem.model, Schedule(steps=3), Workers(1))
     assert found.lam[0] == 0
     W, B, rate = problem.state.W[1:], problem.state.B[1:], problem.state.rate[1:]
     expected, _, expected_rate = em.m_step(
-        W, B, gamma[1:], stat[1:], problem.model, Workers(1), n_steps=3, rate=rate
+        W, B, mass[1:], stat[1:], problem.model, Workers(1), n_steps=3, rate=rate
     )
     assert np.array_equal(found.W[1:], expected)
     assert np.array_equal(found.rate[1:], expected_rate)
@@ -302,7 +303,7 @@ def test_the_loss_does_not_rise_where_a_weight_falls_below_the_floor():
     f[0] = -f[0]
 
     class Pairs:
-        n_samples, constants, workers = n, np.zeros(n_views), Workers(1)
+        n_samples, constants, weights, workers = n, np.zeros(n_views), np.ones(n_views), Workers(1)
 
         def __len__(self):
             return n_views

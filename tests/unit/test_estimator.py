@@ -265,10 +265,7 @@ def test_paper_is_overridden_by_what_is_given():
 
 
 def test_paper_fits_without_standardising():
-    a, b = (
-        paper(similarity=s).fit(VIEWS).loss_
-        for s in ("local-scaling", LocalScaling(standardise=False))
-    )
+    a, b = (paper(similarity=s).fit(VIEWS).loss_ for s in ("local-scaling", LocalScaling(standardise=False)))
     assert a == b
 
 

@@ -17,7 +17,7 @@ from latentsimplex.experiments import EXPERIMENTS, Table
 from latentsimplex.experiments import consensus_example as consensus_experiment
 from latentsimplex.experiments import running_example as running_experiment
 from latentsimplex.experiments import table1 as table1_experiment
-from latentsimplex.experiments.model import fit_paper, one_cluster_loss, paper_similarity
+from latentsimplex.experiments.model import VARIANTS, fit_paper, one_cluster_loss, paper_similarity
 from latentsimplex.experiments.peers import peer_labels, peers
 from latentsimplex.experiments.seeds import comparison, mean, sd, seeds
 
@@ -29,8 +29,8 @@ FILES = {
         "figure1-views.png",
         "figure2-cluster-graphs.png",
         "figure3-similarities.png",
-        "figure4-coassignments.png",
-        "figure4-with-moves.png",
+        "figure4-paper-settings.png",
+        "figure4-default-settings.png",
         "figure5-memberships.png",
     },
     "consensus-example": {
@@ -42,6 +42,7 @@ FILES = {
     "table1": {
         "table1.csv",
         "table1-deviation.csv",
+        "table1-clusters.csv",
         "table1-limit.csv",
         "figure7-settings.png",
         "appendix-heatmaps.png",
@@ -133,7 +134,7 @@ def test_seeds_are_drawn_one_by_one_and_averaged(tmp_path, monkeypatch):
     monkeypatch.setattr(running_experiment, "_figures", lambda data, fits: {})
     one, two = (running_experiment.run(k, tmp_path, n_samples=18).tables["running-example"] for k in (1, 2))
     for alone, both in zip(one.rows, two.rows, strict=True):
-        first, average, spread = alone[2], both[2], both[3]
+        first, average, spread = alone[3], both[3], both[4]
         # of two values the first lies sd / sqrt(2) from their mean
         assert abs(first - average) == pytest.approx(spread / np.sqrt(2), abs=1e-12)
 
@@ -152,7 +153,16 @@ def test_running_example_measures_the_fit_of_its_seed(finish):
     assert clusters["Dirichlet rows, mean"] == len(
         np.unique(model.memberships_[model.view_patterns_[2]].argmax(axis=1))
     )
-    assert clusters["truth or ceiling"] == 2
+    assert clusters["truth or ceiling"] == clusters["paper"] == 2
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_both_settings_are_in_the_tables(finish, name):
+    tables = finish(name)[1].tables
+    for settings in VARIANTS:
+        for table in tables.values():
+            shown = [*table.columns, *(str(cell) for row in table.rows for cell in row)]
+            assert any(settings in text for text in shown)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +205,7 @@ def test_consensus_example_counts_excluded_views():
     record = consensus_experiment._measure(data, model)
     assert record[consensus_experiment.NOISE_EXCLUDED] == 3
     assert record[consensus_experiment.OTHERS_EXCLUDED] == 1
+    assert record[consensus_experiment.EXACT] == 0
     assert record["clusters in views 3-10"] == (3 * 1 + 5 * 2) / 8
     assert record[consensus_experiment.CONSENSUS_CLUSTERS] == 2
 
@@ -207,6 +218,28 @@ def test_deviation_is_over_pairs():
     record = table1_experiment._deviations(data, model)
     assert record[table1_experiment.MEDIAN] == pytest.approx(np.median(pairs))
     assert record[table1_experiment.MEAN] == pytest.approx(np.mean(pairs))
+    labels = model.view_labels_[0]
+    hard = [abs(float(labels[i] == labels[j]) - oracle[i, j]) for i in range(15) for j in range(i)]
+    assert record[table1_experiment.RATIO] == pytest.approx(np.mean(pairs) / np.mean(hard))
+
+
+def test_ratio_is_blank_where_hard_labels_are_right(finish):
+    table = finish("table1")[1].tables["table1-deviation"]
+    for settings in VARIANTS:
+        ratio = cells(
+            table, **{"deviation of P": f"{table1_experiment.RATIO}, {settings}", "statistic": "mean"}
+        )
+        assert ratio["a"] is None
+        assert ratio["c"] > 0
+
+
+def test_clusters_are_counted_under_a_loose_bound(finish):
+    table = finish("table1")[1].tables["table1-clusters"]
+    heading = f"clusters found, g={table1_experiment.LOOSE}"
+    assert list(table.columns) == [heading, "statistic", *"abcd"]
+    assert cells(table, **{heading: "truth", "statistic": "mean"})["a"] == 2
+    model = fit_paper(single_view("b", N, random_state=0).views, 6, 1, seed=0)
+    assert cells(table, **{heading: "paper settings", "statistic": "mean"})["b"] == model.n_clusters_[0]
 
 
 def test_one_cluster_loss_is_divergence_from_ones_plus_one_full_column():
@@ -232,7 +265,7 @@ def test_table1_lists_every_method_beside_the_paper(finish):
     table = finish("table1")[1].tables["table1"]
     assert list(table.columns) == ["method", "statistic", *"abcdef"]
     methods = list(dict.fromkeys(row[0] for row in table.rows))
-    assert methods == [*peers(2, seed=0), "LSP", "Bayes ceiling"]
+    assert methods == [*peers(2, seed=0), *(f"LSP, {name}" for name in VARIANTS), "Bayes ceiling"]
     assert {row[0] for row in table.rows if row[1] == "paper"} == set(methods) - {"Bayes ceiling"}
     data = single_view("b", N, random_state=0)
     kmeans = peers(2, seed=0)["K-means"].fit(data.views[0]).labels_
@@ -271,7 +304,7 @@ def running_notes(clusters=(3, 3, 2), together=1.0, told_loss=0.5):
 def test_running_notes_speak_of_too_many_clusters_only_where_there_are():
     assert "too many clusters" in running_notes((9, 3, 2))
     assert "too many clusters" not in running_notes((3, 3, 2))
-    assert "Group penalty: 9.0, 3.0, 2.0 clusters" in running_notes((9, 3, 2))
+    assert "Paper settings: 9.0, 3.0, 2.0 clusters" in running_notes((9, 3, 2))
 
 
 def test_running_notes_blame_the_starts_only_if_the_objective_prefers_fewer():
@@ -287,7 +320,7 @@ def test_running_notes_say_when_patterns_stay_apart():
 def consensus_notes(excluded=8.0, noise_loss=1.0):
     changed = {consensus_experiment.NOISE_EXCLUDED: excluded, consensus_experiment.NOISE_LOSS: noise_loss}
     aim = consensus_experiment._aim(consensus_example(30, random_state=0))
-    found = {bounds: [{**aim, **changed}] for bounds in consensus_experiment.BOUNDS}
+    found = {variant: [{**aim, **changed}] for variant in consensus_experiment.VARIANTS}
     trials = {name: ([aim], found) for name in consensus_experiment.SEPARATIONS}
     return " ".join(consensus_experiment._notes(trials))
 
@@ -306,9 +339,10 @@ def test_consensus_notes_say_when_the_objective_prefers_clusters_in_noise():
 @pytest.mark.parametrize(("loss", "said"), [(0.6, True), (1.0, False)])
 def test_limit_notes_say_when_one_cluster_costs_more(loss, said):
     bounds = table1_experiment.LIMIT_BOUNDS
-    record = {**{f"clusters, g={g}": 7.0 for g in bounds}, **{f"loss, g={g}": loss for g in bounds}}
+    record = {f"clusters, {name}, g={g}": 7.0 for name in VARIANTS for g in bounds}
+    record.update({f"loss, paper settings, g={g}": loss for g in bounds})
     text = " ".join(table1_experiment._notes([record]))
-    assert "7.0 clusters on average" in text
+    assert "default settings: clusters on average 7.0 with g = 2 and 7.0 with g = 10" in text
     assert ("the loss is lower with these clusters than with one" in text) == said
 
 
@@ -331,6 +365,12 @@ def test_comparison_puts_variants_side_by_side():
     table = comparison(aims, {"A": [{"x": 1.0, "y": 2.0}] * 2, "B": [{"x": 0.0, "y": 3.0}] * 2})
     assert list(table.columns) == ["quantity", "truth or ceiling", "A, mean", "A, sd", "B, mean", "B, sd"]
     assert [list(row) for row in table.rows] == [["x", 5, 1, 0, 0, 0], ["y", 0, 2, 0, 3, 0]]
+
+
+def test_comparison_leaves_blank_what_is_not_measured_or_not_said():
+    table = comparison([{"x": 1.0, "y": 0.0}], {"A": [{"x": 1.0}]}, paper={"y": 3.0})
+    assert list(table.columns[:3]) == ["quantity", "truth or ceiling", "paper"]
+    assert [list(row) for row in table.rows] == [["x", 1, None, 1, None], ["y", 0, 3, None, None]]
 
 
 def test_table_text_is_aligned():

@@ -31,7 +31,9 @@ def _model():
 @pytest.mark.parametrize("seed", range(3))
 def test_running_example_is_found_with_its_patterns_and_clusters(seed):
     data = running_example(n_samples=150, separation=6, random_state=seed)
-    model = LatentSimplexPosition(6, 3, similarity="local-scaling", n_init=1, random_state=seed).fit(data.views)
+    model = LatentSimplexPosition(6, 3, similarity="local-scaling", n_init=1, random_state=seed).fit(
+        data.views
+    )
     assert model.view_patterns_.tolist() == data.patterns.tolist() == [0, 0, 1]
     assert model.n_clusters_.tolist() == [3, 2]
     for v in range(3):
@@ -108,7 +110,9 @@ def test_a_start_that_came_up_before_has_its_loss_again():
 @pytest.mark.parametrize("penalty", ["group", "labels", "dirichlet", None])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_loss_never_rises(kind, penalty, response):
-    temperature = 0.3 if penalty == "labels" else 18.0  # labels cost nats: a high temperature leaves one cluster
+    temperature = (
+        0.3 if penalty == "labels" else 18.0
+    )  # labels cost nats: a high temperature leaves one cluster
     found = fitted(divergence=kind, penalty=penalty, response=response, temperature=temperature)
     curve = found.loss_curve_
     assert (np.diff(curve) <= 1e-9 * np.abs(curve[1:])).all()

@@ -70,7 +70,7 @@ def fit_of(patterns, lam=None, rate=0.1):
     state = State(np.array([p.W for p in patterns]), np.array([p.B for p in patterns]), lam, np.full(d, rate))
     gamma = np.where(live, [p.gamma for p in patterns], 0.0)
     stat = np.array([p.stat for p, used in zip(patterns, live, strict=True) if used])
-    return Fit(state, Expectation(np.zeros((3, d)), gamma, stat, 0.0, 0.0), [0.0], [0.0], False)
+    return Fit(state, Expectation(np.zeros((3, d)), gamma, gamma, stat, 0.0, 0.0), [0.0], [0.0], False)
 
 
 def n_filled(W):

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from latentsimplex import LatentSimplexPosition, plan
-from latentsimplex.em import Expectation, Fit, State
-from latentsimplex.objective import ClusterPrice, NoPenalty
+from latentsimplex.compute.threads import Workers
+from latentsimplex.em import Expectation, Fit, Schedule, State
+from latentsimplex.objective import ClusterPrice, NoPenalty, label_prices
+from latentsimplex.options import resolve_choices
 from latentsimplex.plan import mean_coassignment
-from latentsimplex.similarity import Diffusion, Readings
+from latentsimplex.similarity import Diffusion, LocalScaling, Readings
+from latentsimplex.views import as_views
 from problems import KINDS
 
 QUICK = {"n_clusters": 3, "n_patterns": 2, "n_init": 1, "max_iter": 5, "random_state": 0}
@@ -26,16 +29,47 @@ def noise(n=30):
     return [np.random.default_rng(seed).normal(size=(n, 1)) for seed in range(2)]
 
 
+# Each view in its own nats
+
+
+def a_plan(data, temperature):
+    """Return the plan of a quick fit at this temperature."""
+    choices = resolve_choices("auto", "auto", "auto", temperature, "auto")
+    return plan.Plan(as_views(data), choices, Schedule(), 3, 2, 1, True, Workers(1), lambda *told: None)
+
+
+def test_what_a_view_counts_is_the_mean_temperature_over_its_own():
+    rng = np.random.default_rng(0)
+    flat = np.ones((30, 2))
+    course = a_plan([flat, rng.normal(size=(30, 1)), flat, rng.normal(size=(30, 3))], "auto")
+    model, pairs = course._problem(course.choices, LocalScaling())
+    own = plan.view_temperatures(course.views, LocalScaling(), model.divergence, course.workers)
+    assert own[1] != own[3]
+    assert model.temperature == pytest.approx(own.mean())
+    assert pairs.informative.tolist() == [1, 3]
+    np.testing.assert_allclose(pairs.weights, model.temperature / own[[1, 3]])
+    assert model.penalty == ClusterPrice(label_prices(30, 3, model.temperature))
+
+
+def test_at_a_temperature_of_the_users_all_views_count_the_same():
+    rng = np.random.default_rng(0)
+    course = a_plan([rng.normal(size=(30, 1)), rng.normal(size=(30, 3))], 2.5)
+    model, pairs = course._problem(course.choices, LocalScaling())
+    assert model.temperature == 2.5
+    assert pairs.weights.tolist() == [1, 1]
+
+
 # How much samples are co-assigned
 
 
 def fit_with(labels, view_patterns):
     """Return a fit with these point-wise labels (d, n) and the pattern of each view."""
     labels, view_patterns = np.array(labels), np.array(view_patterns)
-    d, n = labels.shape
+    d = len(labels)
     state = State(np.eye(3)[labels], np.tile(np.eye(3), (d, 1, 1)), np.full(d, 1 / d), np.ones(d))
     eta = np.eye(d)[view_patterns]
-    return Fit(state, Expectation(eta, eta.sum(axis=0), np.empty((d, 0)), 0.0, 0.0), [0.0], [0.0], True)
+    gamma = eta.sum(axis=0)
+    return Fit(state, Expectation(eta, gamma, gamma, np.empty((d, 0)), 0.0, 0.0), [0.0], [0.0], True)
 
 
 def test_the_mean_co_assignment_by_hand():

@@ -171,7 +171,7 @@ def test_samples_that_coincide_make_fewer_clusters_without_a_warning():
 def test_coordinates_are_eigenvectors_by_either_method(n, g):
     S = unpack(np.random.default_rng(n + g).uniform(0.1, 0.9, size=n_pairs(n)))
     root = np.sqrt(S.sum(axis=1))
-    values, vectors = np.linalg.eigh(S / np.outer(root, root))
+    _, vectors = np.linalg.eigh(S / np.outer(root, root))
     U = spectral_coordinates(S, g) * root[:, None]
     assert U.shape == (n, g)
     cosines = np.abs((U * vectors[:, ::-1][:, :g]).sum(axis=0))

@@ -150,7 +150,7 @@ def test_some_samples_stand_for_all():
 
 
 def test_a_view_that_cannot_be_read_is_named():
-    with pytest.raises(ValueError, match="view 'colour': .*must lie in"):
+    with pytest.raises(ValueError, match=r"view 'colour': .*must lie in"):
         temperature(3 * np.ones((9, 9)), Precomputed(), FORWARD, "view 'colour'")
 
 
@@ -182,7 +182,9 @@ def test_each_nat_of_labels_explains_about_the_same_for_any_number_of_clusters(k
         rates.append(profile(f, 6, divergence).gains[1:] / (150 * np.log(k)))
     mean = np.mean(rates, axis=0)
     assert mean.max() / mean.min() < 1.5
-    assert temperature(rng(9).normal(size=(150, 2)), kernel, divergence) == pytest.approx(mean.mean(), rel=0.2)
+    assert temperature(rng(9).normal(size=(150, 2)), kernel, divergence) == pytest.approx(
+        mean.mean(), rel=0.2
+    )
 
 
 def test_of_two_views_with_the_same_covariance_the_one_with_clusters_has_the_same_temperature():
@@ -199,10 +201,14 @@ def test_of_two_views_with_the_same_covariance_the_one_with_clusters_has_the_sam
     assert nats[0] < 1.25 * 100 * np.log(2) < nats[1]
 
 
-@pytest.mark.parametrize("kernel", [LocalScaling(), Diffusion(), BROAD], ids=["scaling", "diffusion", "broad"])
+@pytest.mark.parametrize(
+    "kernel", [LocalScaling(), Diffusion(), BROAD], ids=["scaling", "diffusion", "broad"]
+)
 def test_units_and_place_do_not_matter(kernel):
     X = view(40)
-    assert temperature(1000 * X - 7, kernel, FORWARD) == pytest.approx(temperature(X, kernel, FORWARD), rel=1e-6)
+    assert temperature(1000 * X - 7, kernel, FORWARD) == pytest.approx(
+        temperature(X, kernel, FORWARD), rel=1e-6
+    )
 
 
 def test_the_temperature_belongs_to_the_view():

@@ -56,8 +56,10 @@ def fit_of(pairs, partition, model, d=D, clusters=None, schedule=SCHEDULE):
     if clusters is not None:
         groups = [group._replace(labels=labels) for group, labels in zip(groups, clusters, strict=True)]
     state = state_of_groups(groups, d, pairs, model, schedule)
-    gamma, stat = statistics(pairs, eta)
-    found = e_step(pairs, state, model)._replace(eta=eta, gamma=gamma, stat=stat[state.lam > 0])
+    mass, stat = statistics(pairs, eta)
+    found = e_step(pairs, state, model)._replace(
+        eta=eta, gamma=eta.sum(axis=0), mass=mass, stat=stat[state.lam > 0]
+    )
     return Fit(state, found, [found.loss], [found.expected_loss], False)
 
 
@@ -81,10 +83,14 @@ def test_members_have_the_statistics_of_their_views(members, block):
     some = Members(pairs, members)
     assert (len(some), some.n_samples) == (len(members), N)
     assert some.constants.tolist() == members.tolist()  # which count the views here
+    pairs.weights = np.linspace(0.5, 2, 6)
+    some = Members(pairs, members)
+    u = pairs.weights[members]
+    assert np.array_equal(some.weights, u)
     eta = np.random.default_rng(0).dirichlet(np.ones(3), size=len(members))
-    gamma, stat = statistics(some, eta)
-    np.testing.assert_allclose(gamma, eta.sum(axis=0))
-    np.testing.assert_allclose(stat, eta.T @ pairs.F[members])
+    mass, stat = statistics(some, eta)
+    np.testing.assert_allclose(mass, u @ eta)
+    np.testing.assert_allclose(stat, (u[:, None] * eta).T @ pairs.F[members])
     for v, member in enumerate(members):
         assert np.array_equal(some.values(v), pairs.F[member])
     rows = [row for block, _ in some.blocks() for row in range(block.start, block.stop)]
@@ -301,6 +307,7 @@ def test_moves_find_the_structure_from_any_partition(kind, learned, partition):
 @KIND
 def test_what_a_groups_clusters_explain_of_a_view(kind):
     pairs, model = two_patterns(kind, block=4), a_model(kind)
+    pairs.weights = np.linspace(0.5, 2, 6)
     groups = groups_of(pairs, np.eye(2)[TRUTH], model)
     found = explained(pairs, groups, model.divergence)
     assert found.shape == (6, 2)
@@ -315,7 +322,8 @@ def test_what_a_groups_clusters_explain_of_a_view(kind):
             for block in set(kinds):
                 inside = np.array([here == block for here in kinds])
                 q[inside] = model.divergence.mean(mean[inside].mean())
-            assert found[v, l] == pytest.approx(one - naive_sum(f, q, kind), rel=1e-9)
+            gain = pairs.weights[v] * (one - naive_sum(f, q, kind))
+            assert found[v, l] == pytest.approx(gain, rel=1e-9)
 
 
 def naive_sum(f, q, kind):

@@ -134,7 +134,9 @@ def test_going_on_keeps_patterns_and_clusters(learned):
     before, after = answer_of(fit), answer_of(again)
     assert same_partition(after.view_patterns, before.view_patterns)
     for v in range(4):
-        assert same_partition(after.clusters[after.view_patterns[v]], before.clusters[before.view_patterns[v]])
+        assert same_partition(
+            after.clusters[after.view_patterns[v]], before.clusters[before.view_patterns[v]]
+        )
     assert (np.diff(again.loss_curve) <= 1e-9 * np.abs(again.loss_curve[1:])).all()
     assert again.state.lam.shape == (4,)
 

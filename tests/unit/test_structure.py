@@ -80,7 +80,9 @@ def test_a_light_group_is_near():
     """Two views in one pattern lose more than a view and a hundredth of one, though these are further apart."""
     heavy = [bare(1.0, 0.0), bare(1.0, 1.0), bare(0.01, 3.0)]
     assert (0, 2) in candidates(heavy)
-    assert (0, 2) not in candidates([group._replace(gamma=1.0, stat=group.stat / group.gamma) for group in heavy])
+    assert (0, 2) not in candidates(
+        [group._replace(gamma=1.0, stat=group.stat / group.gamma) for group in heavy]
+    )
 
 
 @KIND
@@ -124,16 +126,12 @@ def test_a_single_group_is_left_alone(kind):
 def test_views_that_show_no_clusters_one_by_one_may_show_them_together(kind):
     """No step on the way pays by itself, so that it takes the whole way to see that its end does."""
     rng = np.random.default_rng(0)
-    values = [
-        block_values(HALVES, kind, within=0.45, between=0.35, noise=0.5, rng=rng) for _ in range(6)
-    ]
+    values = [block_values(HALVES, kind, within=0.45, between=0.35, noise=0.5, rng=rng) for _ in range(6)]
     gain = profile(np.mean(values, axis=0), 2, DIVERGENCES[kind]).gains[1]
     cost = charges(5.0 * gain, nat=0.0)
     groups = grouped(values, kind, cost)
     pairs = [
-        make_group(2.0, values[i] + values[j], G, DIVERGENCES[kind], cost)
-        for i in range(6)
-        for j in range(i)
+        make_group(2.0, values[i] + values[j], G, DIVERGENCES[kind], cost) for i in range(6) for j in range(i)
     ]
     assert {group.n_clusters for group in [*groups, *pairs]} == {1}
     (one,) = merge_groups(groups, G, DIVERGENCES[kind], cost)

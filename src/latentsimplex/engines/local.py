@@ -27,12 +27,18 @@ class LocalPairs:
     ----------
     informative : (V',) indices
         The views that are not constant, which are the ones that EM sees.
-    constants : (V',) array
-        Sum over pairs of const(s) for each of them.
+    constants, weights : (V',) arrays
+        Sum over pairs of const(s), and what the divergence counts, for each of them.
     """
 
     def __init__(
-        self, views: Views, kernel: Kernel, divergence: Divergence, workers: Workers, keep: bool
+        self,
+        views: Views,
+        kernel: Kernel,
+        divergence: Divergence,
+        workers: Workers,
+        keep: bool,
+        weights: Array | None = None,
     ) -> None:
         self.n_samples = views.n_samples
         self.workers = workers
@@ -55,6 +61,7 @@ class LocalPairs:
                     self._kept.append(np.stack(values))
         self.informative: Indices = np.array([v for members in self._members for v in members], dtype=np.intp)
         self.constants: Array = np.array(constants)
+        self.weights: Array = np.ones(len(constants)) if weights is None else weights[self.informative]
 
     def __len__(self) -> int:
         return len(self.informative)

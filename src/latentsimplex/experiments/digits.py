@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -27,7 +26,7 @@ from latentsimplex.experiments.peers import (
     spectral_of_similarity,
 )
 from latentsimplex.experiments.result import Progress, Result, write_result
-from latentsimplex.experiments.seeds import Record, mean, sd, seeds
+from latentsimplex.experiments.seeds import Record, mean, seeds, spread
 from latentsimplex.experiments.table import Cell, Table
 from latentsimplex.plots import panels, plot_heatmap
 
@@ -187,14 +186,8 @@ def _followers(model: LatentSimplexPosition, pattern: int) -> list[str]:
     return [VIEWS[v] for v in np.flatnonzero(model.view_patterns_ == pattern)]
 
 
-def _spread(records: Sequence[Record], quantity: str) -> list[Cell]:
-    """Return mean and sd over the seeds in which the quantity is defined; blanks if there are none."""
-    defined = [record for record in records if quantity in record]
-    return [mean(defined, quantity), sd(defined, quantity)] if defined else [None, None]
-
-
 def _table(scores: dict[Row, list[Record]]) -> Table:
-    rows = [[*row, PAPER[row], *_spread(records, NMI)] for row, records in scores.items()]
+    rows = [[*row, PAPER[row], *spread(records, NMI)] for row, records in scores.items()]
     return Table(["method", "of", "paper", "mean", "sd"], rows)
 
 
@@ -206,7 +199,7 @@ def _certainty_table(certainty: dict[str, list[Record]], constant: float) -> Tab
     for quantity in QUANTITIES:
         row: list[Cell] = [quantity, IDEAL.get(quantity), blind.get(quantity), PAPER_CERTAINTY.get(quantity)]
         for records in certainty.values():
-            row += _spread(records, quantity)
+            row += spread(records, quantity)
         rows.append(row)
     return Table(columns, rows)
 

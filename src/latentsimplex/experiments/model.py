@@ -1,4 +1,4 @@
-"""The model as the experiments fit it: the paper's settings, and how its labels are scored."""
+"""The model as the experiments fit it, with the paper's settings and as it is, and how its labels are scored."""
 
 from __future__ import annotations
 
@@ -16,26 +16,14 @@ from latentsimplex.similarity import as_kernel, checked_exponents, clip_exponent
 N_INIT = 2
 """Random starts of a fit. The paper says "multiple"; two keep a seed of any experiment within a minute."""
 
-BEYOND: dict[str, Any] = {
-    "similarity": "diffusion",
-    "divergence": "forward",
-    "response": "learned",
-    "penalty": "bic",
-    "temperature": "n/2",
-    "search": "moves",
-}
-"""What goes beyond the paper, together: see docs/fidelity.md."""
-
 
 def fit_paper(
     views: Any, n_clusters: int, n_patterns: int, seed: int, **settings: Any
 ) -> LatentSimplexPosition:
     """Return the model of the paper's text, fitted with at most these numbers of clusters and patterns.
 
-    ``settings`` replace the paper's; a temperature "n/2" is half the number of samples.
+    ``settings`` replace the paper's.
     """
-    if settings.get("temperature") == "n/2":
-        settings["temperature"] = len(views[0]) / 2
     model = LatentSimplexPosition.paper(
         n_clusters, n_patterns, **{"n_init": N_INIT, "random_state": seed, **settings}
     )
@@ -49,9 +37,10 @@ def fit_default(
     return LatentSimplexPosition(n_clusters, n_patterns, **{"random_state": seed, **settings}).fit(views)
 
 
+PAPER_SETTINGS, DEFAULT_SETTINGS = "paper settings", "default settings"
 VARIANTS: dict[str, Callable[..., LatentSimplexPosition]] = {
-    "paper settings": fit_paper,
-    "default settings": fit_default,
+    PAPER_SETTINGS: fit_paper,
+    DEFAULT_SETTINGS: fit_default,
 }
 """The two that an experiment puts side by side."""
 

@@ -37,8 +37,23 @@ def sd(records: Sequence[Record], quantity: str) -> float | None:
     return float(np.std([record[quantity] for record in records], ddof=1))
 
 
-def comparison(aims: Sequence[Record], found: Mapping[str, Sequence[Record]]) -> Table:
+def spread(records: Sequence[Record], quantity: str) -> list[Cell]:
+    """Return mean and sd over the seeds in which the quantity is defined; blanks if there are none.
+
+    >>> spread([{"x": 1.0}, {}, {"x": 1.0}], "x"), spread([{}], "x")
+    ([1.0, 0.0], [None, None])
+    """
+    defined = [record for record in records if quantity in record]
+    return [mean(defined, quantity), sd(defined, quantity)] if defined else [None, None]
+
+
+def comparison(
+    aims: Sequence[Record], found: Mapping[str, Sequence[Record]], paper: Record | None = None
+) -> Table:
     """Return a row per quantity: what a perfect method would get, then mean and sd of each variant.
+
+    ``paper`` adds a column of what the paper says; where a variant does not measure a quantity its cells are
+    blank.
 
     >>> found = {"ours": [{"clusters": 2.0}, {"clusters": 4.0}]}
     >>> print(comparison([{"clusters": 3.0}] * 2, found).to_text())
@@ -46,12 +61,12 @@ def comparison(aims: Sequence[Record], found: Mapping[str, Sequence[Record]]) ->
     --------  ----------------  ----------  --------
     clusters             3.000       3.000     1.414
     """
-    columns = ["quantity", "truth or ceiling"]
+    columns = ["quantity", "truth or ceiling", *([] if paper is None else ["paper"])]
     columns += [f"{variant}, {statistic}" for variant in found for statistic in ("mean", "sd")]
     rows: list[list[Cell]] = []
     for quantity in aims[0]:
-        row: list[Cell] = [quantity, mean(aims, quantity)]
+        row: list[Cell] = [quantity, mean(aims, quantity), *([] if paper is None else [paper.get(quantity)])]
         for records in found.values():
-            row += [mean(records, quantity), sd(records, quantity)]
+            row += spread(records, quantity)
         rows.append(row)
     return Table(columns, rows)

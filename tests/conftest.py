@@ -1,0 +1,13 @@
+"""What all tests share."""
+
+from collections.abc import Iterator
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread_of_blas() -> Iterator[None]:
+    """Keep libraries to one thread, as a fit does: tests run on all cores already, and problems here are small."""
+    with threadpool_limits(1):
+        yield
