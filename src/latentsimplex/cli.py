@@ -87,6 +87,33 @@ def reproduce(
 
 
 @main.command()
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="How many seeds; 1 for a small page, 3 for a full one."
+)
+@click.option(
+    "--size",
+    type=click.Choice(["small", "full"]),
+    default="small",
+    show_default=True,
+    help="A few samples, or the paper's numbers of them, which takes hours.",
+)
+@click.option(
+    "--out",
+    type=FILE,
+    default="docs/results.md",
+    show_default=True,
+    help="The page, of which one section is written.",
+)
+def results(seeds: int | None, size: str, out: Path) -> None:
+    """Measure what the paper's tables say and write it into a page, beside peers and ceilings."""
+    from latentsimplex.experiments.results_page import write_page
+
+    with one_line(OSError, ValueError):
+        write_page(out, size, seeds, lambda line: click.echo(line, err=True))
+    click.echo(f"Results, {size}: {out}")
+
+
+@main.command()
 @click.option("--out", type=FILE, default="demo", show_default=True, help="Folder for what is written.")
 def demo(out: Path) -> None:
     """Fit the bundled handwritten digits in six views; write the model, the labels and a report."""
@@ -100,17 +127,7 @@ def demo(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     digits = load_digits()
     click.echo(f"Fitting {len(digits.labels):,} handwritten digits in {len(digits.views)} views.", err=True)
-    # there are ten digits, so the number of clusters is not in question and needs no penalty
-    model = LatentSimplexPosition(
-        n_clusters=10,
-        n_patterns=2,
-        similarity="diffusion",
-        penalty=None,
-        search="moves",
-        n_init=1,
-        random_state=0,
-        verbose=True,
-    )
+    model = LatentSimplexPosition(n_clusters=12, random_state=0, verbose=True)
     model.fit(digits.views)
     with one_line(OSError):
         model.save(out / "digits.model")

@@ -156,7 +156,7 @@ def label_prices(n: int, g: int, temperature: float) -> tuple[float, ...]:
     """
     nats = n * np.log(np.arange(1, g + 1))
     first = np.minimum(nats, n * np.log(2))
-    return tuple(temperature * (FIRST_MARGIN * first + FURTHER_MARGIN * (nats - first)))
+    return tuple((temperature * (FIRST_MARGIN * first + FURTHER_MARGIN * (nats - first))).tolist())
 
 
 PENALTIES: dict[str | None, Penalty] = {

@@ -18,7 +18,7 @@ logger = logging.getLogger("latentsimplex")
 @contextmanager
 def reporting(verbose: bool, n_init: int, max_iter: int) -> Iterator[Callback]:
     """Yield the callback that :func:`latentsimplex.search.best_of` calls after each E step."""
-    bar = tqdm(total=max_iter, disable=not verbose, unit="it")
+    bar = tqdm(total=max_iter, disable=not verbose, unit="it", desc="reading the views")
 
     def callback(start: int, iteration: int, expectation: Expectation) -> None:
         live = len(np.unique(expectation.eta.argmax(axis=1)))

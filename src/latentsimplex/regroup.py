@@ -50,6 +50,16 @@ def structured_state(
     return state_of_groups(merged, n_patterns, pairs, model, schedule)
 
 
+def dispersed_temperature(pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Model) -> float:
+    """Return the temperature raised by the overdispersion of views, to n/2 at most.
+
+    Pairs of a view depend on each other through the samples they share, and no more than that: n^2 / 2 pairs
+    are n facts at least, which is what the temperature n/2 makes of them.
+    """
+    raised = model.temperature * overdispersion(pairs, labels, n_patterns, model)
+    return min(raised, max(model.temperature, pairs.n_samples / 2))
+
+
 def overdispersion(pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Model) -> float:
     """Return how much more the evidence of views varies within patterns than a temperature of 1 nat allows.
 

@@ -27,8 +27,8 @@ from latentsimplex.em import (
 from latentsimplex.moves import Move, merge_clusters, merge_patterns
 from latentsimplex.objective import ClusterPrice, continuation
 from latentsimplex.regroup import (
+    dispersed_temperature,
     join_patterns,
-    overdispersion,
     recut_patterns,
     resumed_state,
     split_pattern,
@@ -86,9 +86,7 @@ def best_of(
     for start, generator in enumerate(rng.spawn(n_init)):
         labels = kmeans_labels(pairs, n_patterns, generator)
         if start == 0 and dispersed:
-            model = replace(
-                model, temperature=model.temperature * overdispersion(pairs, labels, n_patterns, model)
-            )
+            model = replace(model, temperature=dispersed_temperature(pairs, labels, n_patterns, model))
         if moves and labels.tobytes() in known:
             answers.append(known[labels.tobytes()])
             continue

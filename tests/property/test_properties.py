@@ -295,6 +295,7 @@ def test_threads_give_the_same_bits_at_working_size(kind):
     assert_same_fit(one, two)
 
 
+@pytest.mark.usefixtures("one_cloud")
 def test_what_the_data_choose_is_the_same_on_any_number_of_threads():
     data = clustered_views(np.random.default_rng(0), 40, 3)
     settings = {"n_clusters": 3, "n_patterns": 3, "n_init": 2, "max_iter": 5, "random_state": 0}

@@ -292,6 +292,7 @@ def test_forms_of_the_same_views_give_the_same_fit():
     assert len(set(found)) == 1
 
 
+@pytest.mark.usefixtures("one_cloud")
 def test_what_the_data_choose_does_not_depend_on_their_form():
     """Neither on how the views are packed nor on how they lie in memory."""
     table = np.hstack(VIEWS[:2])
@@ -375,6 +376,7 @@ def test_very_few_samples(n, make):
     assert np.isfinite(model.loss_curve_).all()
 
 
+@pytest.mark.usefixtures("one_cloud")
 def test_upper_bounds_are_cut():
     settings = {"n_init": 1, "max_iter": 5, "random_state": 0}
     for make in (LatentSimplexPosition.paper, LatentSimplexPosition):

@@ -71,7 +71,7 @@ def test_table2_has_a_row_for_each_method_beside_the_paper(finished):
 
 def test_table2_scores_what_it_names(finished):
     rows = {(method, of): rest for method, of, *rest in finished[1].tables["table2"].rows}
-    data = digits._digits(N, 0)
+    data = digits.draw_digits(N, 0)
     graph = SpectralClustering(10, affinity="nearest_neighbors", n_neighbors=10, random_state=0)
     features = np.hstack(
         [(view - view.mean(0)) / np.where(view.std(0), view.std(0), 1) for view in data.views.values()]
@@ -98,13 +98,13 @@ def test_no_seeds_is_an_error_before_anything_is_written(tmp_path):
 
 
 def test_a_sample_has_equally_many_of_each_digit():
-    assert np.bincount(digits._digits(100, 0).labels).tolist() == [10] * 10
-    assert sorted(np.bincount(digits._digits(57, 0).labels)) == [5] * 3 + [6] * 7
-    assert len(digits._digits(None, 0).labels) == 2000
+    assert np.bincount(digits.draw_digits(100, 0).labels).tolist() == [10] * 10
+    assert sorted(np.bincount(digits.draw_digits(57, 0).labels)) == [5] * 3 + [6] * 7
+    assert len(digits.draw_digits(None, 0).labels) == 2000
 
 
 def test_a_sample_keeps_views_and_labels_together_and_shuffled():
-    whole, some, other = digits._digits(None, 3), digits._digits(60, 3), digits._digits(60, 4)
+    whole, some, other = digits.draw_digits(None, 3), digits.draw_digits(60, 3), digits.draw_digits(60, 4)
     places = [np.flatnonzero((whole.views["pix"] == row).all(axis=1))[0] for row in some.views["pix"]]
     np.testing.assert_array_equal(whole.labels[places], some.labels)
     np.testing.assert_array_equal(whole.views["mor"][places], some.views["mor"])
@@ -115,7 +115,7 @@ def test_a_sample_keeps_views_and_labels_together_and_shuffled():
 
 def test_more_samples_than_there_are_is_an_error():
     with pytest.raises(ValueError, match="n_samples=2001 is more than there are: give at most 2000"):
-        digits._digits(2001, 0)
+        digits.draw_digits(2001, 0)
 
 
 # Peers
@@ -138,8 +138,8 @@ def test_coregularised_is_mvlearns_where_it_is_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "mvlearn", package)
     monkeypatch.setitem(sys.modules, "mvlearn.cluster", cluster)
     assert coregularised(10, seed=3).settings == (10, 3)
-    data = digits._digits(N, 0)
-    score = digits._peer_scores(data, 0)[digits.COREGULARISED, digits.ALL]
+    data = digits.draw_digits(N, 0)
+    score = digits.score_peers(data, 0)[digits.COREGULARISED, digits.ALL]
     assert score == nmi(data.labels, np.arange(N) % 2)
 
 
@@ -160,9 +160,9 @@ def test_balanced_views_weigh_the_same():
 
 
 def test_a_perfect_consensus_has_nothing_to_doubt():
-    data = digits._digits(60, 0)
+    data = digits.draw_digits(60, 0)
     model = perfect_model(data.labels, view_patterns=[0] * 6)
-    record = digits._certainty(data, model)
+    record = digits.certainty_of(data, model)
     assert record[digits.BRIER] == record[digits.MISPLACED] == 0
     assert record[digits.CLUSTERS] == 10
     assert digits.DOUBT not in record
@@ -176,14 +176,14 @@ def test_a_perfect_consensus_has_nothing_to_doubt():
     [((0, 0, 0, 0, 0, 1), 1), ((1, 1, 1, 1, 1, 0), 1), ((0, 0, 0, 0, 1, 1), 0), ((0,) * 6, 0)],
 )
 def test_which_views_are_apart(patterns, apart):
-    data = digits._digits(60, 0)
+    data = digits.draw_digits(60, 0)
     model = perfect_model(data.labels, patterns)
     model.n_patterns_ = len(set(patterns))
-    assert digits._certainty(data, model)[digits.APART] == apart
+    assert digits.certainty_of(data, model)[digits.APART] == apart
 
 
 def test_patterns_and_consensus_are_listed():
-    model = perfect_model(digits._digits(60, 0).labels)
+    model = perfect_model(digits.draw_digits(60, 0).labels)
     assert digits._patterns(model) == [
         [1, "fou, fac, kar, pix, zer", 10, pytest.approx(5 / 6)],
         [2, "mor", 2, pytest.approx(1 / 6)],
@@ -192,7 +192,7 @@ def test_patterns_and_consensus_are_listed():
 
 
 def test_figure_draws_each_pattern_and_the_consensus():
-    data = digits._digits(60, 0)
+    data = digits.draw_digits(60, 0)
     figure = digits._figure_patterns(data, perfect_model(data.labels))
     first, second, consensus = (ax for ax in figure.axes if ax.get_title())
     assert first.get_title() == "$P$ of fou, fac, kar, pix, zer:\n10 clusters"

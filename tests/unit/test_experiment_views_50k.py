@@ -98,7 +98,7 @@ def test_the_truth_scores_as_the_truth():
     data = many_views(40, 24, random_state=1)
     order = np.array([2, 0, 4, 1, 3])  # which pattern is called first does not matter
     model = fitted(data, [data.oracle[l] for l in order], np.argsort(order)[data.patterns])
-    record = views_50k._measure(data, model)
+    record = views_50k.measure(data, model)
     for quantity, truth in views_50k.TRUTH.items():
         assert record[quantity] == pytest.approx(0 if quantity == views_50k.START else truth, abs=1e-12)
 
@@ -111,7 +111,7 @@ def test_a_true_pattern_is_compared_with_its_best_match():
     for l, W in enumerate(blurred):
         truth, P = data.coassignment(l), W @ W.T
         deviations.append(np.median([abs(P[i, j] - truth[i, j]) for i in range(24) for j in range(i)]))
-    record = views_50k._measure(data, model)
+    record = views_50k.measure(data, model)
     assert record[views_50k.DEVIATION] == pytest.approx(np.mean(deviations))
     # P is then 0.25 times the truth and a constant
     assert record[views_50k.CORRELATION] == pytest.approx(1)
@@ -119,7 +119,7 @@ def test_a_true_pattern_is_compared_with_its_best_match():
 
 def test_patterns_without_clusters_match_nothing():
     data = many_views(10, 24, random_state=1)
-    record = views_50k._measure(data, fitted(data, [np.ones((24, 1))], np.zeros(10, dtype=int)))
+    record = views_50k.measure(data, fitted(data, [np.ones((24, 1))], np.zeros(10, dtype=int)))
     assert record[views_50k.CORRELATION] == 0
     assert record[views_50k.RIGHT] == 0
 

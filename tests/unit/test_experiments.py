@@ -131,6 +131,7 @@ def test_no_seeds_is_an_error_before_anything_is_written(name, tmp_path):
 
 
 def test_seeds_are_drawn_one_by_one_and_averaged(tmp_path, monkeypatch):
+    monkeypatch.delitem(running_experiment.VARIANTS, "default settings")  # which takes longer
     monkeypatch.setattr(running_experiment, "_figures", lambda data, fits: {})
     one, two = (running_experiment.run(k, tmp_path, n_samples=18).tables["running-example"] for k in (1, 2))
     for alone, both in zip(one.rows, two.rows, strict=True):
@@ -177,7 +178,7 @@ def test_running_example_knows_which_views_belong_together(patterns, expected):
         view_labels_=data.labels,
         loss_=0.0,
     )
-    assert running_experiment._measure(data, model)[running_experiment.TOGETHER] == expected
+    assert running_experiment.measure(data, model)[running_experiment.TOGETHER] == expected
 
 
 def test_consensus_ceiling_is_the_posterior_given_both_views():
@@ -202,7 +203,7 @@ def test_consensus_example_counts_excluded_views():
         consensus_=consensus,
         labels_=consensus.labels,
     )
-    record = consensus_experiment._measure(data, model)
+    record = consensus_experiment.measure(data, model)
     assert record[consensus_experiment.NOISE_EXCLUDED] == 3
     assert record[consensus_experiment.OTHERS_EXCLUDED] == 1
     assert record[consensus_experiment.EXACT] == 0
@@ -215,7 +216,7 @@ def test_deviation_is_over_pairs():
     model = fit_paper(data.views, 2, 1, seed=0, max_iter=3)
     P, oracle = model.coassignment(view=0), data.coassignment()
     pairs = [abs(P[i, j] - oracle[i, j]) for i in range(15) for j in range(i)]
-    record = table1_experiment._deviations(data, model)
+    record = table1_experiment.deviations_of(data, model)
     assert record[table1_experiment.MEDIAN] == pytest.approx(np.median(pairs))
     assert record[table1_experiment.MEAN] == pytest.approx(np.mean(pairs))
     labels = model.view_labels_[0]
@@ -319,7 +320,7 @@ def test_running_notes_say_when_patterns_stay_apart():
 
 def consensus_notes(excluded=8.0, noise_loss=1.0):
     changed = {consensus_experiment.NOISE_EXCLUDED: excluded, consensus_experiment.NOISE_LOSS: noise_loss}
-    aim = consensus_experiment._aim(consensus_example(30, random_state=0))
+    aim = consensus_experiment.aim(consensus_example(30, random_state=0))
     found = {variant: [{**aim, **changed}] for variant in consensus_experiment.VARIANTS}
     trials = {name: ([aim], found) for name in consensus_experiment.SEPARATIONS}
     return " ".join(consensus_experiment._notes(trials))

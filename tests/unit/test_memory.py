@@ -94,9 +94,9 @@ def test_recomputing_pair_values_gives_the_same_fit(similarity, monkeypatch):
     data = clustered_views(np.random.default_rng(0), 20, 4)
     kept, scanned = [], LocalPairs.__init__
 
-    def watched(self, views, kernel, divergence, workers, keep):
+    def watched(self, views, kernel, divergence, workers, keep, weights):
         kept.append(keep)
-        scanned(self, views, kernel, divergence, workers, keep)
+        scanned(self, views, kernel, divergence, workers, keep, weights)
 
     monkeypatch.setattr(LocalPairs, "__init__", watched)
     models = [

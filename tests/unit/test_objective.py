@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from latentsimplex.objective import (
-    LABEL_MARGIN,
+    FIRST_MARGIN,
+    FURTHER_MARGIN,
     LAMBDA_FLOOR,
     PENALTIES,
     ClusterPrice,
@@ -138,16 +139,22 @@ def test_a_penalty_without_slope_is_not_softened(penalty):
 
 @pytest.mark.parametrize(("n", "g", "temperature"), [(10, 1, 1.0), (120, 6, 60.0), (7, 4, 0.5)])
 def test_prices_by_the_formula(n, g, temperature):
-    """The logarithm of the number of ways to label n samples with k labels, and a margin, as a divergence."""
+    """The logarithm of the number of ways to label n samples with k labels, with a margin, as a divergence.
+
+    The margin of a first cut in two is one, that of what further clusters add is another.
+    """
     prices = label_prices(n, g, temperature)
     assert len(prices) == g
-    assert LABEL_MARGIN > 1
     for k, price in enumerate(prices, start=1):
-        assert price == pytest.approx(temperature * LABEL_MARGIN * np.log(float(k) ** n), rel=1e-14)
+        first = np.log(2.0**n) if k > 1 else 0.0
+        nats = FIRST_MARGIN * first + FURTHER_MARGIN * (np.log(float(k) ** n) - first)
+        assert price == pytest.approx(temperature * nats, rel=1e-12)
 
 
-def test_one_cluster_is_free():
-    assert label_prices(50, 3, 7.0)[0] == 0
+def test_one_cluster_is_free_and_each_further_one_costs_more_than_its_nats():
+    prices = label_prices(50, 6, 7.0)
+    assert prices[0] == 0
+    assert (np.diff(prices) > 7 * 50 * np.diff(np.log(np.arange(1, 7)))).all()
 
 
 def test_a_price_counts_the_clusters_that_some_sample_prefers():

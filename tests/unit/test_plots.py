@@ -14,9 +14,11 @@ from latentsimplex.plots import (
     plot_joint,
     plot_maxima,
     plot_memberships,
+    plot_reliability,
     plot_scatter,
     plot_top_views,
     plot_weights,
+    reliability,
     save,
 )
 from latentsimplex.plots.palette import OKABE_ITO, cluster_style
@@ -47,6 +49,7 @@ PLOTS = {
     "joint": lambda **to: plot_joint(*points().T, LABELS, **to),
     "maxima": lambda **to: plot_maxima(["a", "b"], *maxima(), cut_off=0.2, **to),
     "top views": lambda **to: plot_top_views(["a", "b"], [np.eye(2), np.eye(2)[:, :1]], **to),
+    "reliability": lambda **to: plot_reliability({"one": (np.linspace(0, 1, 40), np.arange(40) % 2)}, **to),
     "weights": lambda **to: plot_weights(np.array([0.7, 0.3]), n_bars=4, **to),
 }
 
@@ -242,3 +245,19 @@ def test_top_views_stand_side_by_side():
 def test_top_views_of_nothing_look_like_nothing():
     ax = plot_top_views(["a"], [np.zeros((1, 3))])
     assert ax.images[0].get_clim() == (0, 0.1)
+
+
+def test_reliability_of_a_calibrated_forecast_is_the_diagonal():
+    rng = np.random.default_rng(0)
+    forecast = rng.uniform(size=20_000)
+    means, frequencies, shares = reliability(forecast, rng.uniform(size=20_000) < forecast)
+    assert len(means) == 10
+    np.testing.assert_allclose(frequencies, means, atol=0.04)
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_reliability_shows_overconfidence_and_leaves_out_what_is_too_rare():
+    forecast = np.r_[np.full(5000, 0.95), 0.55]
+    means, frequencies, _ = reliability(forecast, np.r_[np.arange(5000) % 2, 1])
+    assert means.tolist() == pytest.approx([0.95])
+    assert frequencies.tolist() == pytest.approx([0.5])

@@ -6,12 +6,13 @@ import pytest
 from latentsimplex import regroup
 from latentsimplex.compute.pairs import pack
 from latentsimplex.divergence import DIVERGENCES
-from latentsimplex.em import Fit, Model, Schedule, e_step, run, statistics
+from latentsimplex.em import Fit, Model, Schedule, State, e_step, run, statistics
 from latentsimplex.labels import used_columns
 from latentsimplex.objective import ClusterPrice, label_prices
 from latentsimplex.regroup import (
     Members,
     charges_of,
+    dispersed_temperature,
     explained,
     groups_of,
     join_patterns,
@@ -157,6 +158,21 @@ def test_a_fit_goes_on_from_its_clusters_on_other_pairs(learned):
             weights = sizes * (sizes - 1) / 2
             within = np.average(np.diag(state.B[new])[: len(sizes)], weights=weights)
             assert within == pytest.approx(mean[same].mean(), rel=1e-6)
+
+
+def test_a_fit_goes_on_wherever_its_patterns_stand():
+    """The second and the fourth pattern have views, and each goes on with its own clusters."""
+    pairs, model = two_patterns(), a_model()
+    fit = fit_of(pairs, TRUTH, model)
+    order = [2, 0, 3, 1]
+    W, B, lam, rate = (part[order] for part in fit.state)
+    moved = fit._replace(
+        state=State(W, B, lam, rate),
+        expectation=fit.expectation._replace(eta=fit.expectation.eta[:, order]),
+    )
+    here, there = (resumed_state(pairs, one, model, SCHEDULE) for one in (fit, moved))
+    assert np.array_equal(here.W, there.W)
+    assert same_partition(clusters_of(there.W[1]), THIRDS)
 
 
 def test_going_on_forgets_columns_that_no_sample_prefers():
@@ -340,6 +356,19 @@ def test_views_that_differ_only_in_how_clear_they_are_spread_the_evidence():
     equal, some, much = spread([0.8] * 5), spread([0.7, 0.8, 0.8, 0.9]), spread([0.4, 0.6, 0.8, 0.97])
     assert equal == 1
     assert 1 < some < much
+
+
+@pytest.mark.parametrize(("temperature", "expected"), [(1.0, N / 2), (20.0, 20.0)])
+def test_spread_raises_the_temperature_to_half_the_samples_at_most(temperature, expected, monkeypatch):
+    """Where it is higher already, it stays."""
+    monkeypatch.setattr(regroup, "overdispersion", lambda *arguments: 1e6)
+    model = a_model(temperature=temperature)
+    assert dispersed_temperature(two_patterns(), TRUTH, 2, model) == expected
+
+
+def test_a_little_spread_raises_the_temperature_a_little(monkeypatch):
+    monkeypatch.setattr(regroup, "overdispersion", lambda *arguments: 1.5)
+    assert dispersed_temperature(two_patterns(), TRUTH, 2, a_model(temperature=2.0)) == 3
 
 
 @pytest.mark.parametrize("labels", [np.zeros(N, dtype=int), HALVES], ids=["no clusters", "one view each"])

@@ -28,6 +28,7 @@ def test_scikit_learn_check(estimator, check):
 
 
 # the checks of sparse input fit a dozen times, and what the data choose takes its time
+@pytest.mark.usefixtures("one_cloud")
 @pytest.mark.parametrize(
     "check",
     [check for _, check in estimator_checks_generator(DEFAULT) if "sparse" not in name_of(check)],

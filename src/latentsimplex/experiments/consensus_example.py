@@ -83,9 +83,9 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
             n = N_SAMPLES if n_samples is None else n_samples
             data = consensus_example(n, separation, random_state=seed)
             fits = {variant: fit(data.views, g, g, seed) for variant, (g, fit) in VARIANTS.items()}
-            aims.append(_aim(data))
+            aims.append(aim(data))
             for variant, model in fits.items():
-                found[variant].append({**_measure(data, model), **_noise_loss(data, variant, seed)})
+                found[variant].append({**measure(data, model), **_noise_loss(data, variant, seed)})
             if f"figure6-{name}" not in figures:
                 figures[f"figure6-{name}"] = _figure(data, fits)
         trials[name] = aims, found
@@ -96,7 +96,7 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
     return write_result(out, tables, figures, _notes(trials))
 
 
-def _aim(data: Simulation) -> Record:
+def aim(data: Simulation) -> Record:
     """Return what a perfect method would get: the true counts, and the scores of Bayes-optimal labels."""
     return {
         "clusters in view 1": 2.0,
@@ -124,7 +124,7 @@ def _both_views(data: Simulation) -> Array:
     return data.oracle[1] * likelihood[:, [0, 0, 1]]
 
 
-def _measure(data: Simulation, model: LatentSimplexPosition) -> Record:
+def measure(data: Simulation, model: LatentSimplexPosition) -> Record:
     clusters = model.n_clusters_[model.view_patterns_]
     excluded = model.consensus_.weights == 0
     return {
@@ -161,7 +161,8 @@ def _notes(trials: dict[str, Trials]) -> list[str]:
         for variant, records in found.items():
             notes.append(
                 f"Separation {SEPARATIONS[name]:g}, {variant}: {mean(records, NOISE_EXCLUDED):.1f} of 8 noise "
-                f"views excluded, {mean(records, CONSENSUS_CLUSTERS):.1f} clusters in the consensus, NMI "
+                f"views excluded and {mean(records, OTHERS_EXCLUDED):.1f} of 2 others, "
+                f"{mean(records, CONSENSUS_CLUSTERS):.1f} clusters in the consensus, NMI "
                 f"{mean(records, CONSENSUS_NMI):.2f} at a ceiling of {mean(aims, CONSENSUS_NMI):.2f}, on average."
             )
     return [*notes, *_notes_on_noise(trials)]
@@ -213,6 +214,7 @@ def _figure(data: Simulation, fits: Fits) -> Figure:
             r"consensus $\bar{P}$": (model.coassignment(), model.labels_),
         }
         for ax, (title, (P, own)) in zip(row, shown.items(), strict=True):
-            plot_heatmap(P.toarray(), truth, own, title=f"{title}, {variant}", ax=ax)
+            plot_heatmap(P.toarray(), truth, own, title=f"{title}\n{variant}", ax=ax)
+            ax.title.set_fontsize(10)
     below.colorbar(grid[0, 0].images[0], ax=grid, shrink=0.8, label="probability")
     return figure

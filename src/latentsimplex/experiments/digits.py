@@ -89,18 +89,18 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
     figures: dict[str, Figure] = {}
     for seed in seeds(n_seeds):
         first = not figures
-        data = _digits(n_samples, seed)
+        data = draw_digits(n_samples, seed)
         if progress is not None:
             progress(f"digits, seed {seed}, spectral clusterings")
-        found = _peer_scores(data, seed)
+        found = score_peers(data, seed)
         if first:
             figures["figure9-similarities"] = _figure_similarities(data)
         for name, fit in VARIANTS.items():
             if progress is not None:
                 progress(f"digits, seed {seed}, {name}")
             model = fit(data.views, N_CLUSTERS, N_PATTERNS, seed)
-            found.update(_scores(data, model, name))
-            certainty[name].append(_certainty(data, model))
+            found.update(score_views(data, model, name))
+            certainty[name].append(certainty_of(data, model))
             patterns += [[name, seed, *row] for row in _patterns(model)]
             if first:
                 figures[f"figure9-{name.replace(' ', '-')}"] = _figure_patterns(data, model)
@@ -114,7 +114,7 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
     return write_result(out, tables, figures, _notes(scores, certainty, len(data.labels)))
 
 
-def _digits(n_samples: int | None, seed: int) -> Digits:
+def draw_digits(n_samples: int | None, seed: int) -> Digits:
     """Return the digits in the seed's order, or the first of each digit until there are ``n_samples``."""
     digits = load_digits(random_state=seed)
     labels = digits.labels
@@ -128,7 +128,7 @@ def _digits(n_samples: int | None, seed: int) -> Digits:
     return replace(digits, views=views, labels=labels[chosen])
 
 
-def _peer_scores(data: Digits, seed: int) -> dict[Row, float]:
+def score_peers(data: Digits, seed: int) -> dict[Row, float]:
     """Return the NMI of each spectral clustering; that of mvlearn is left out where it is not installed."""
     views = list(data.views.values())
     labels: dict[Row, np.ndarray] = {}
@@ -144,7 +144,7 @@ def _peer_scores(data: Digits, seed: int) -> dict[Row, float]:
     return {row: nmi(data.labels, own) for row, own in labels.items()}
 
 
-def _scores(data: Digits, model: LatentSimplexPosition, name: str) -> dict[Row, float]:
+def score_views(data: Digits, model: LatentSimplexPosition, name: str) -> dict[Row, float]:
     method = f"{LSP}, {name}"
     scores = {
         (method, view): nmi(data.labels, own) for view, own in zip(VIEWS, model.view_labels_, strict=True)
@@ -152,7 +152,7 @@ def _scores(data: Digits, model: LatentSimplexPosition, name: str) -> dict[Row, 
     return {**scores, (method, CONSENSUS): nmi(data.labels, model.labels_)}
 
 
-def _certainty(data: Digits, model: LatentSimplexPosition) -> Record:
+def certainty_of(data: Digits, model: LatentSimplexPosition) -> Record:
     """Return what the model says of its own certainty; an AUC is left out where no sample is misplaced."""
     P, labels = model.coassignment(), model.labels_
     wrong = misplaced(labels, data.labels)

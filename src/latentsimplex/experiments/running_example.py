@@ -78,9 +78,9 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
             name: fit(data.views, n_clusters, N_PATTERNS, seed)
             for name, (n_clusters, fit) in VARIANTS.items()
         }
-        aims.append(_aim(data))
+        aims.append(aim(data))
         for name, model in fits.items():
-            found[name].append(_measure(data, model))
+            found[name].append(measure(data, model))
         figures = figures or _figures(data, fits)
     return write_result(
         out,
@@ -90,7 +90,7 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
     )
 
 
-def _aim(data: Simulation) -> Record:
+def aim(data: Simulation) -> Record:
     """Return what a perfect method would get: the true counts, and the scores of Bayes-optimal labels."""
     return {
         **{f"clusters in view {v + 1}": float(len(np.unique(data.labels[v]))) for v in VIEWS},
@@ -100,7 +100,7 @@ def _aim(data: Simulation) -> Record:
     }
 
 
-def _measure(data: Simulation, model: LatentSimplexPosition) -> Record:
+def measure(data: Simulation, model: LatentSimplexPosition) -> Record:
     first, second, third = model.view_patterns_
     return {
         **{f"clusters in view {v + 1}": float(model.n_clusters_[model.view_patterns_[v]]) for v in VIEWS},

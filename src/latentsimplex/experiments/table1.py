@@ -96,10 +96,10 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
                 progress(f"table 1, seed {seed}, setting {setting}")
             data = single_view(setting, n, random_state=seed)
             fits = {name: fit(data.views, 2, 1, seed) for name, fit in VARIANTS.items()}
-            scores[setting].append(_scores(data, fits, seed))
+            scores[setting].append(score_methods(data, fits, seed))
             deviations[setting].append(_all_deviations(data, fits))
             if setting in counts:
-                counts[setting].append(_counts(data, seed))
+                counts[setting].append(count_clusters(data, seed))
             shown.setdefault(setting, (data, fits))
         if progress is not None:
             progress(f"table 1, seed {seed}, limit case")
@@ -114,7 +114,7 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
     return write_result(out, tables, figures, _notes(limit))
 
 
-def _scores(data: Simulation, fits: Fits, seed: int) -> Record:
+def score_methods(data: Simulation, fits: Fits, seed: int) -> Record:
     """Return each method's NMI with the true labels, and that of the Bayes-optimal labels."""
     view, truth = data.views[0], data.labels[0]
     return {
@@ -124,7 +124,7 @@ def _scores(data: Simulation, fits: Fits, seed: int) -> Record:
     }
 
 
-def _deviations(data: Simulation, model: LatentSimplexPosition) -> Record:
+def deviations_of(data: Simulation, model: LatentSimplexPosition) -> Record:
     """Return how far P is from the oracle's co-assignment, over the pairs i < j, and how far its labels are."""
     oracle, labels = pack(data.coassignment()), model.view_labels_[0]
     deviation = np.abs(model.coassignment(view=0).packed() - oracle)
@@ -134,11 +134,11 @@ def _deviations(data: Simulation, model: LatentSimplexPosition) -> Record:
 
 
 def _all_deviations(data: Simulation, fits: Fits) -> Record:
-    deviations = {name: _deviations(data, model) for name, model in fits.items()}
+    deviations = {name: deviations_of(data, model) for name, model in fits.items()}
     return {f"{quantity}, {name}": x for name, record in deviations.items() for quantity, x in record.items()}
 
 
-def _counts(data: Simulation, seed: int) -> Record:
+def count_clusters(data: Simulation, seed: int) -> Record:
     """Return the clusters found where up to ``LOOSE`` are allowed, and the true number."""
     found = {name: fit(data.views, LOOSE, 1, seed) for name, fit in VARIANTS.items()}
     return {**{name: float(model.n_clusters_[0]) for name, model in found.items()}, "truth": 2.0}

@@ -81,13 +81,13 @@ def run(
             began = perf_counter()
             model = fit(data.views, N_CLUSTERS, N_PATTERNS, seed)
             seconds = perf_counter() - began
-            found[name].append({**_measure(data, model), SECONDS: seconds})
+            found[name].append({**measure(data, model), SECONDS: seconds})
             if seed == seeds(n_seeds)[0]:
                 figures[f"figure8-{name.replace(' ', '-')}"] = _figure(data, model)
     return write_result(out, {"views-50k": _table(found)}, figures, _notes(found, n, V))
 
 
-def _measure(data: Simulation, model: LatentSimplexPosition) -> Record:
+def measure(data: Simulation, model: LatentSimplexPosition) -> Record:
     correlations, deviations = zip(*_matches(data, model), strict=True)
     return {
         LIVE: float(model.n_patterns_),
