@@ -46,6 +46,7 @@ FILES = {
         "table1-limit.csv",
         "figure7-settings.png",
         "appendix-heatmaps.png",
+        "reliability.png",
     },
 }
 

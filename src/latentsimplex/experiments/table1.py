@@ -24,7 +24,7 @@ from latentsimplex.experiments.peers import peer_labels, peers
 from latentsimplex.experiments.result import Progress, Result, write_result
 from latentsimplex.experiments.seeds import Record, mean, seeds, spread
 from latentsimplex.experiments.table import Cell, Table
-from latentsimplex.plots import panels, plot_heatmap, plot_scatter
+from latentsimplex.plots import panels, plot_heatmap, plot_reliability, plot_scatter
 
 N_SAMPLES = 400
 SETTINGS = {
@@ -110,7 +110,11 @@ def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples:
         "table1-clusters": _by_setting(f"clusters found, g={LOOSE}", counts, {}),
         "table1-limit": _limit_table(limit),
     }
-    figures = {"figure7-settings": _figure_settings(shown), "appendix-heatmaps": _figure_matrices(shown)}
+    figures = {
+        "figure7-settings": _figure_settings(shown),
+        "appendix-heatmaps": _figure_matrices(shown),
+        "reliability": _figure_reliability(shown),
+    }
     return write_result(out, tables, figures, _notes(limit))
 
 
@@ -235,4 +239,15 @@ def _figure_matrices(shown: Shown) -> Figure:
         for ax, (name, matrix) in zip(axes[:, column], matrices.items(), strict=True):
             plot_heatmap(matrix, data.labels[0], data.oracle[0][:, 1], title=f"({setting}) {name}", ax=ax)
     figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.6, label="similarity or probability")
+    return figure
+
+
+def _figure_reliability(shown: Shown) -> Figure:
+    """Draw how often pairs with a given co-assignment truly share a cluster, for both variants."""
+    figure, axes = panels(2, 3, 3.2, 3.2)
+    for ax, (setting, (data, fits)) in zip(axes.flat, shown.items(), strict=True):
+        labels = data.labels[0]
+        together = pack((labels[:, None] == labels).astype(np.float64))
+        forecasts = {name: (model.coassignment(view=0).packed(), together) for name, model in fits.items()}
+        plot_reliability(forecasts, title=f"({setting}) {SETTINGS[setting]}", ax=ax)
     return figure

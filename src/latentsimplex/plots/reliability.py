@@ -66,10 +66,10 @@ def plot_reliability(
     for (name, (forecast, outcome)), colour in zip(forecasts.items(), OKABE_ITO, strict=False):
         means, frequencies, shares = reliability(forecast, outcome)
         ax.plot(means, frequencies, color=colour, linewidth=1.5, label=name)
-        ax.scatter(means, frequencies, s=10 + 150 * shares, color=colour, zorder=2)
+        ax.scatter(means, frequencies, s=10 + 150 * shares, color=colour, zorder=2, clip_on=False)
     ax.set(title=title, xlabel="probability given", ylabel="share that is so", aspect="equal")
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     ax.spines[["top", "right"]].set_visible(False)
     if len(forecasts) > 1:
-        ax.legend(frameon=False, fontsize=8, loc="upper left")
+        ax.legend(frameon=False, fontsize=8, loc="best")
     return ax
