@@ -19,6 +19,8 @@ from latentsimplex.io import SCHEMA
 from latentsimplex.parameters import UnstoredKernel
 from latentsimplex.similarity import Diffusion, LocalScaling, Readings
 
+pytestmark = pytest.mark.usefixtures("one_cloud")
+
 QUICK = {"n_clusters": 3, "n_init": 2, "max_iter": 4, "random_state": 0}
 
 

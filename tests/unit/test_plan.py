@@ -15,6 +15,8 @@ from latentsimplex.similarity import Diffusion, LocalScaling, Readings
 from latentsimplex.views import as_views
 from problems import KINDS
 
+pytestmark = pytest.mark.usefixtures("one_cloud")
+
 QUICK = {"n_clusters": 3, "n_patterns": 2, "n_init": 1, "max_iter": 5, "random_state": 0}
 TWO = ((2, "as they are"),)
 
