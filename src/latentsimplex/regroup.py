@@ -75,6 +75,9 @@ def overdispersion(pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Mod
     if not clustered:
         return 1.0
     nats = explained(pairs, clustered, model.divergence) / model.temperature
+    nats = nats[nats.max(axis=1) > 0]  # a view that no pattern explains belongs to none of them
+    if not len(nats):
+        return 1.0
     followed = nats.argmax(axis=1)
     sizes = np.bincount(followed, minlength=len(clustered))
     own = nats[np.arange(len(nats)), followed]
