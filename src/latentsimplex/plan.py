@@ -47,7 +47,11 @@ class Plan:
     callback: Callback
 
     def run(self, kernel: Kernel | None, rng: np.random.Generator) -> Found:
-        """Return the best of several starts with a kernel; None is the readings that suit the views."""
+        """Return the best of several starts with a kernel; None is the readings that suit the views.
+
+        Only readings of our own choice give way to others in a second stage: a kernel that is given stays.
+        """
+        automatic = kernel is None
         if kernel is None:
             divergence = DIVERGENCES[self.choices.divergence]
             kernel = choose_readings(self.views, self.n_clusters, divergence, self.workers)
@@ -68,8 +72,9 @@ class Plan:
         )
         dispersion = search.temperature / model.temperature
         coassignment = mean_coassignment(search.fit)
-        if not isinstance(kernel, Readings) or self.choices.search == "plain" or coassignment == 1:
+        if not automatic or self.choices.search == "plain" or coassignment == 1:
             return Found(search, pairs.informative, kernel, search.temperature)
+        assert isinstance(kernel, Readings)
         choices = self.choices.for_coassignments() if kernel.scale == "local" else self.choices
         kernel = kernel.drawing(coassignment)
         del pairs  # one set of pair values at a time

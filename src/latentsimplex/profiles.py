@@ -79,9 +79,14 @@ def _best_clusters(F: Array, labels: np.ndarray, divergence: Divergence) -> np.n
 
 def _responses(Z: Array, sums: Array, divergence: Divergence) -> Array:
     """Return the response (k, k) that fits each pair of clusters best."""
+    means = Z.T @ sums / np.maximum(_pair_counts(Z), 1)
+    return np.clip(divergence.mean(means), P_CLIP, 1 - P_CLIP)
+
+
+def _pair_counts(Z: Array) -> Array:
+    """Return the number of ordered pairs of different samples between and within clusters (k, k)."""
     sizes = Z.sum(axis=0)
-    pairs = np.outer(sizes, sizes) - np.diag(sizes)
-    return np.clip(divergence.mean(Z.T @ sums / np.maximum(pairs, 1)), P_CLIP, 1 - P_CLIP)
+    return np.outer(sizes, sizes) - np.diag(sizes)
 
 
 def divergence_left(F: Array, labels: np.ndarray, divergence: Divergence) -> float:
@@ -89,9 +94,7 @@ def divergence_left(F: Array, labels: np.ndarray, divergence: Divergence) -> flo
     Z = np.eye(labels.max() + 1)[labels]
     sums = F @ Z
     a, h = divergence.a_h(_responses(Z, sums, divergence))
-    sizes = Z.sum(axis=0)
-    pairs = np.outer(sizes, sizes) - np.diag(sizes)  # both triangles
-    return float((pairs * h - (Z.T @ sums) * a).sum() / 2)
+    return float((_pair_counts(Z) * h - (Z.T @ sums) * a).sum() / 2)
 
 
 def spectral_clusters(S: Array, k: int) -> np.ndarray:

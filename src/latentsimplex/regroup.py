@@ -40,14 +40,18 @@ def _group(gamma: float, stat: Array, model: Model) -> Group:
     return make_group(gamma, stat, len(charges.clusters), model.divergence, charges)
 
 
+def best_groups(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
+    """Return the groups of :func:`groups_of`, merged as far as that is worth it."""
+    charges = charges_of(model)
+    return merge_groups(groups_of(pairs, eta, model), len(charges.clusters), model.divergence, charges)
+
+
 def structured_state(
     pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Model, schedule: Schedule
 ) -> State:
     """Return the state after a first M step from the best structure that the partition of the views leads to."""
-    charges = charges_of(model)
-    groups = groups_of(pairs, np.eye(n_patterns)[labels], model)
-    merged = merge_groups(groups, len(charges.clusters), model.divergence, charges)
-    return state_of_groups(merged, n_patterns, pairs, model, schedule)
+    groups = best_groups(pairs, np.eye(n_patterns)[labels], model)
+    return state_of_groups(groups, n_patterns, pairs, model, schedule)
 
 
 def dispersed_temperature(pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Model) -> float:
@@ -68,10 +72,8 @@ def overdispersion(pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Mod
     its own contrast, so that views are less sure of their pattern than samples are of their cluster. The
     start's partition of the views is enough to see it; without two views in a pattern with clusters, it is 1.
     """
-    charges = charges_of(model)
-    found = groups_of(pairs, np.eye(n_patterns)[labels], model)
-    merged = merge_groups(found, len(charges.clusters), model.divergence, charges)
-    clustered = [group for group in merged if group.n_clusters > 1]
+    groups = best_groups(pairs, np.eye(n_patterns)[labels], model)
+    clustered = [group for group in groups if group.n_clusters > 1]
     if not clustered:
         return 1.0
     nats = explained(pairs, clustered, model.divergence) / model.temperature
@@ -142,10 +144,8 @@ def resumed_state(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> S
 
 def join_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:
     """Return the state with patterns joined as far as hard clusters would have it; None if not at all."""
-    charges = charges_of(model)
-    groups = groups_of(pairs, fit.expectation.eta, model)
-    joined = merge_groups(groups, len(charges.clusters), model.divergence, charges)
-    if len(joined) == len(groups):
+    joined = best_groups(pairs, fit.expectation.eta, model)
+    if len(joined) == np.count_nonzero(fit.expectation.gamma > 0):
         return None
     return state_of_groups(joined, len(fit.state.lam), pairs, model, schedule)
 
