@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sklearn.cluster import SpectralClustering
 
+from latentsimplex.calibration import constant_brier, pair_brier
 from latentsimplex.coassignment import CoAssignment
 from latentsimplex.experiments import EXPERIMENTS, digits
-from latentsimplex.experiments.certainty import confidence, constant_brier, doubt_auc, misplaced, pair_brier
+from latentsimplex.experiments.certainty import confidence, doubt_auc, misplaced
 from latentsimplex.experiments.model import VARIANTS, nmi
 from latentsimplex.experiments.peers import concatenated, coregularised
 from made_model import made_model

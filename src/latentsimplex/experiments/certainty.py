@@ -7,27 +7,6 @@ from sklearn.metrics import roc_auc_score
 
 from latentsimplex._types import Array
 from latentsimplex.coassignment import CoAssignment
-from latentsimplex.compute.pairs import pack
-
-
-def pair_brier(P: CoAssignment, truth: np.ndarray) -> float:
-    """Return the mean over pairs j < i of (p_ij - [i and j truly share a cluster])^2; 0 is perfect.
-
-    >>> co = CoAssignment(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
-    >>> round(pair_brier(co, np.array([0, 0, 1])), 3)
-    0.167
-    """
-    return float(np.square(P.packed() - _together(truth)).mean())
-
-
-def constant_brier(truth: np.ndarray) -> float:
-    """Return the score of giving every pair the share q of pairs that are truly together: q (1 - q).
-
-    >>> round(constant_brier(np.array([0, 0, 1, 1])), 3)
-    0.222
-    """
-    share = float(_together(truth).mean())
-    return share * (1 - share)
 
 
 def confidence(P: CoAssignment, labels: np.ndarray) -> Array:
@@ -61,8 +40,3 @@ def doubt_auc(sureness: Array, wrong: np.ndarray) -> float | None:
     1.0
     """
     return float(roc_auc_score(wrong, -sureness)) if 0 < wrong.sum() < len(wrong) else None
-
-
-def _together(truth: np.ndarray) -> Array:
-    """Return 1 for each pair that shares a true cluster and 0 for the others, in condensed order."""
-    return pack((truth[:, None] == truth).astype(np.float64))

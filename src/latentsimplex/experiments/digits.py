@@ -12,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from latentsimplex._types import Array
+from latentsimplex.calibration import constant_brier, pair_brier
 from latentsimplex.datasets import Digits, load_digits
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.experiments.certainty import confidence, constant_brier, doubt_auc, misplaced, pair_brier
+from latentsimplex.experiments.certainty import confidence, doubt_auc, misplaced
 from latentsimplex.experiments.model import N_INIT, VARIANTS, nmi, paper_similarity
 from latentsimplex.experiments.peers import (
     INSTALL_MVLEARN,

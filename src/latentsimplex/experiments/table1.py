@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from latentsimplex.calibration import pair_deviation
+from latentsimplex.coassignment import CoAssignment
 from latentsimplex.compute.pairs import pack
 from latentsimplex.datasets import Simulation, single_view
 from latentsimplex.estimator import LatentSimplexPosition
@@ -130,11 +132,11 @@ def score_methods(data: Simulation, fits: Fits, seed: int) -> Record:
 
 def deviations_of(data: Simulation, model: LatentSimplexPosition) -> Record:
     """Return how far P is from the oracle's co-assignment, over the pairs i < j, and how far its labels are."""
-    oracle, labels = pack(data.coassignment()), model.view_labels_[0]
-    deviation = np.abs(model.coassignment(view=0).packed() - oracle)
-    record = {MEDIAN: float(np.median(deviation)), MEAN: float(deviation.mean())}
-    hard = float(np.abs(pack((labels[:, None] == labels).astype(np.float64)) - oracle).mean())
-    return record if hard < EXACT else {**record, RATIO: record[MEAN] / hard}
+    oracle, labels = data.oracle[0], model.view_labels_[0]
+    found = pair_deviation(model.coassignment(view=0), oracle)
+    hard = pair_deviation(CoAssignment(np.eye(labels.max() + 1)[labels]), oracle).mean
+    record = {MEDIAN: found.median, MEAN: found.mean}
+    return record if hard < EXACT else {**record, RATIO: found.mean / hard}
 
 
 def _all_deviations(data: Simulation, fits: Fits) -> Record:

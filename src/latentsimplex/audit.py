@@ -1,0 +1,212 @@
+"""The audit of a consensus: who takes part, with what weight, and what each view changes (section 2.3).
+
+============ ============= ========== ====================================================
+symbol       name          shape      meaning
+============ ============= ========== ====================================================
+u            ``weights``   V          weights of the views in the consensus, U their sum
+P_bar                      n x n      sum_v u_v P^(v) / U, never formed
+P^(l)                      n x n      co-assignments of pattern l, W W^T
+============ ============= ========== ====================================================
+
+Leaving out a view of pattern l changes P_bar by u / (U - u) (P_bar - P^(l)), so that views of one pattern and
+one weight change it alike. Norms are over pairs of different samples, from products of memberships alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils.validation import check_is_fitted
+
+from latentsimplex._types import Array, Indices
+from latentsimplex.calibration import pair_brier
+from latentsimplex.coassignment import CoAssignment
+from latentsimplex.consensus import Consensus, form_consensus
+from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.table import Table
+from latentsimplex.uncertainty import membership_entropy
+
+
+@dataclass(frozen=True, eq=False)
+class ConsensusAudit:
+    """What each view, and each pattern, has to do with the consensus.
+
+    Attributes
+    ----------
+    consensus : Consensus
+        What was audited.
+    views : Table
+        One row a view: ``view``, ``pattern``, ``kept``, ``reason`` ("constant view", "single cluster" or
+        "weight 0" where it is excluded), ``weight``, ``share`` of all weights, ``agreement`` (NMI of its labels
+        with the consensus), ``influence`` (the change of P_bar without it, over the norm of P_bar) and
+        ``label_agreement`` (NMI of the consensus labels with and without it). An excluded view changes nothing.
+        ``label_agreement`` is that of the heaviest view of the pattern, and so exact where views of a pattern
+        weigh the same.
+    patterns : Table
+        One row a pattern: ``pattern``, ``n_clusters``, ``n_views``, ``n_kept``, ``share``, ``agreement``, and
+        ``influence`` and ``label_agreement`` of leaving out all of its views.
+    """
+
+    consensus: Consensus
+    views: Table
+    patterns: Table
+
+
+def audit_consensus(model: LatentSimplexPosition, weights: Any = None) -> ConsensusAudit:
+    """Audit the consensus of a fitted model.
+
+    Parameters
+    ----------
+    model : LatentSimplexPosition
+        Fitted.
+    weights : (V,) array or None
+        As in ``model.consensus``; see :func:`consensus_weights` for some.
+
+    Returns
+    -------
+    ConsensusAudit
+
+    Examples
+    --------
+    >>> from latentsimplex.datasets import running_example
+    >>> data = running_example(n_samples=60, separation=8, random_state=0)
+    >>> model = LatentSimplexPosition(n_clusters=3, n_patterns=3, n_init=1, random_state=0).fit(data.views)
+    >>> audit_consensus(model).views["share"].round(2).tolist()
+    [0.33, 0.33, 0.33]
+    """
+    check_is_fitted(model)
+    consensus = model.consensus(weights)
+    return ConsensusAudit(consensus, _view_table(model, consensus), _pattern_table(model, consensus))
+
+
+def consensus_weights(model: LatentSimplexPosition, by: str = "view") -> Array:
+    """Return weights (V,) for ``model.consensus`` by one of three rules; views without clusters have 0.
+
+    Parameters
+    ----------
+    model : LatentSimplexPosition
+        Fitted.
+    by : "view", "pattern" or "evidence"
+        "view" counts each view once, as the paper does. "pattern" counts each pattern once, in equal parts
+        for its views. "evidence" gives a view eta_vl (1 - mean_i H_i / log k): how surely it follows its
+        pattern l, times how sure the k clusters of the pattern are, H_i the entropy of the membership of
+        sample i. A fit keeps no likelihood of single views, so this is what it has for evidence.
+
+    Examples
+    --------
+    >>> from latentsimplex.datasets import running_example
+    >>> data = running_example(n_samples=60, separation=8, random_state=0)
+    >>> model = LatentSimplexPosition(n_clusters=3, n_patterns=3, n_init=1, random_state=0).fit(data.views)
+    >>> model.view_patterns_.tolist(), consensus_weights(model, by="pattern").tolist()
+    ([0, 0, 1], [0.5, 0.5, 1.0])
+    """
+    check_is_fitted(model)
+    patterns = model.view_patterns_
+    clustered = (model.n_clusters_ > 1)[patterns].astype(np.float64)
+    if by == "view":
+        return clustered
+    if by == "pattern":
+        return clustered / np.bincount(patterns)[patterns]
+    if by == "evidence":
+        sureness = [1 - membership_entropy(W, normalised=True).mean() for W in model.memberships_]
+        following = model.view_responsibilities_[np.arange(len(patterns)), patterns]
+        return clustered * following * np.array(sureness)[patterns]
+    raise ValueError(f"by={by!r} is unknown: choose 'view', 'pattern' or 'evidence'.")
+
+
+def _view_table(model: LatentSimplexPosition, consensus: Consensus) -> Table:
+    patterns, u = model.view_patterns_, consensus.weights
+    heaviest = [np.argmax(np.where(patterns == l, u, -1)) for l in range(model.n_patterns_)]
+    agreement = np.array([_labels_without(model, consensus, np.array([v])) for v in heaviest])
+    kept = u > 0
+    return Table(
+        {
+            "view": model.view_names_in_,
+            "pattern": patterns,
+            "kept": kept,
+            "reason": _reasons(model, kept),
+            "weight": u,
+            "share": _shares(u),
+            "agreement": _agreement(model, consensus)[patterns],
+            "influence": _influence(consensus, u, _distances(model, consensus)[patterns]),
+            "label_agreement": np.where(kept, agreement[patterns], 1.0),
+        }
+    )
+
+
+def _pattern_table(model: LatentSimplexPosition, consensus: Consensus) -> Table:
+    patterns, u = model.view_patterns_, consensus.weights
+    own = [np.flatnonzero(patterns == l) for l in range(model.n_patterns_)]
+    weights = np.array([u[views].sum() for views in own])
+    return Table(
+        {
+            "pattern": np.arange(model.n_patterns_),
+            "n_clusters": model.n_clusters_,
+            "n_views": np.array([len(views) for views in own]),
+            "n_kept": np.array([np.count_nonzero(u[views]) for views in own]),
+            "share": _shares(weights),
+            "agreement": _agreement(model, consensus),
+            "influence": _influence(consensus, weights, _distances(model, consensus)),
+            "label_agreement": np.array([_labels_without(model, consensus, views) for views in own]),
+        }
+    )
+
+
+def _reasons(model: LatentSimplexPosition, kept: np.ndarray) -> np.ndarray:
+    single = (model.n_clusters_ == 1)[model.view_patterns_]
+    reasons = np.where(single, "single cluster", "weight 0")
+    reasons = np.where(model.initial_view_patterns_ == -1, "constant view", reasons)
+    return np.where(kept, "", reasons)
+
+
+def _shares(weights: Array) -> Array:
+    return weights / weights.sum() if weights.any() else weights
+
+
+def _agreement(model: LatentSimplexPosition, consensus: Consensus) -> Array:
+    """Return the NMI of each pattern's labels with those of the consensus."""
+    return np.array([normalized_mutual_info_score(own, consensus.labels) for own in model.pattern_labels_])
+
+
+def _distances(model: LatentSimplexPosition, consensus: Consensus) -> Array:
+    """Return |P_bar - P^(l)| / |P_bar| for each pattern; 0 for one without clusters, which has no say in it."""
+    P_bar = consensus.coassignment
+    return np.array(
+        [_distance(P_bar, CoAssignment(W)) if W.shape[1] > 1 else 0.0 for W in model.memberships_]
+    )
+
+
+def _influence(consensus: Consensus, gone: Array, distances: Array) -> Array:
+    """Return |change of P_bar| / |P_bar| where the given weights, each of one pattern, are left out.
+
+    Where nothing remains P_bar becomes that of views without clusters, all ones.
+    """
+    remain = consensus.weights.sum() - gone
+    last = (gone > 0) & (remain <= 1e-12 * gone)
+    influence = gone / np.where(remain > 0, remain, 1) * np.where(gone > 0, distances, 0)
+    if last.any():
+        influence[last] = _distance(consensus.coassignment, CoAssignment(np.ones((len(consensus.labels), 1))))
+    return influence
+
+
+def _labels_without(model: LatentSimplexPosition, consensus: Consensus, views: Indices) -> float:
+    """Return the NMI of the consensus labels with those of the consensus without some views."""
+    rest = np.delete(consensus.weights, views)
+    if not consensus.weights[views].any():
+        return 1.0
+    labels = np.zeros_like(consensus.labels)
+    if rest.any():
+        patterns, names = np.delete(model.view_patterns_, views), np.delete(model.view_names_in_, views)
+        labels = form_consensus(patterns, model.memberships_, names, rest).labels
+    return float(normalized_mutual_info_score(consensus.labels, labels))
+
+
+def _distance(P: CoAssignment, Q: CoAssignment) -> float:
+    """Return |P - Q| / |P| over pairs of different samples; 0 for equals, infinite where only P is 0."""
+    changed, norm = pair_brier(P, Q), pair_brier(P, CoAssignment(np.zeros((len(P), 1))))
+    if norm == 0:
+        return np.inf if changed else 0.0
+    return float(np.sqrt(changed / norm))
