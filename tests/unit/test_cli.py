@@ -35,7 +35,9 @@ def test_version_and_help():
     assert run("--version").output == f"latentsimplex, version {latentsimplex.__version__}\n"
     commands = run("--help").output.split("Commands:")[1]
     assert [line.split()[0] for line in commands.strip().splitlines()] == [
+        "data",
         "demo",
+        "fit",
         "info",
         "report",
         "reproduce",

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from latentsimplex._version import __version__
+from latentsimplex.cli import data, fit
+from latentsimplex.cli.errors import one_line
 
 if TYPE_CHECKING:
     from latentsimplex.datasets import Digits
     from latentsimplex.estimator import LatentSimplexPosition
 
 FILE = click.Path(path_type=Path)
-
-
-@contextmanager
-def one_line(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors that the user can mend into one line without a traceback, and exit status 1."""
-    try:
-        yield
-    except kinds as error:
-        raise click.ClickException(str(error)) from None
 
 
 class ExperimentName(click.ParamType):
@@ -51,6 +42,10 @@ class ExperimentName(click.ParamType):
 @click.version_option(__version__, prog_name="latentsimplex")
 def main() -> None:
     """Multi-view clustering that says how sure it is."""
+
+
+main.add_command(data.data)
+main.add_command(fit.fit)
 
 
 @main.command()
@@ -159,8 +154,9 @@ def info(model: Path) -> None:
 
     summary = summarise(_loaded(model))
     click.echo(describe(summary))
-    settings = [f"{setting['name']}={setting['value']}" for setting in summary["settings"]]
-    click.echo(f"settings: {', '.join(settings)}")
+    click.echo("settings:")
+    for setting in summary["settings"]:
+        click.echo(f"  {setting['name']}={setting['value']}")
 
 
 def _taken(name: str, options: dict[str, Any]) -> dict[str, Any]:

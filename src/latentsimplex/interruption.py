@@ -1,0 +1,36 @@
+"""Fits that Ctrl-C ends early, with the best that they have found so far."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Event
+from types import FrameType
+
+from latentsimplex.em import never
+
+stop_of_fits: ContextVar[Callable[[], bool]] = ContextVar("stop_of_fits", default=never)
+"""What a fit asks, again and again, whether to end early."""
+
+
+@contextmanager
+def kept_on_interrupt() -> Iterator[Event]:
+    """Let Ctrl-C end a fit early, and a second one interrupt it; the event says whether it was pressed.
+
+    As all that handles signals, it is for the main thread.
+    """
+    pressed = Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+
+    token, before = stop_of_fits.set(pressed.is_set), signal.signal(signal.SIGINT, handle)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+        stop_of_fits.reset(token)
