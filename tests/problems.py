@@ -11,7 +11,7 @@ from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model, State
 from latentsimplex.engines.local import LocalPairs
 from latentsimplex.objective import PENALTIES
-from latentsimplex.similarity import LocalScaling
+from latentsimplex.similarity import LocalScaling, clip_exponents
 from latentsimplex.views import as_views
 
 KINDS = ["reverse", "forward"]
@@ -33,6 +33,13 @@ class Problem:
     def pairs(self, keep=True):
         """Return the pair values, kept or computed again in each pass."""
         return LocalPairs(as_views(self.data), KERNEL, self.model.divergence, Workers(1), keep)
+
+    def exact_pairs(self, block=2):
+        """Return the pair values in double precision, in blocks of so many views."""
+        r = clip_exponents(np.array([KERNEL.exponents(X) for X in self.data]))
+        pairs = ArrayPairs(self.model.divergence.f(r), block)
+        pairs.constants = self.model.divergence.const(r).sum(axis=1)
+        return pairs
 
 
 def make_problem(seed, kind="reverse", penalty="group", temperature=1.0, unused=False, learned=False):
@@ -102,6 +109,7 @@ class ArrayPairs:
         self.constants = np.arange(len(F), dtype=float)
         self.weights = np.ones(len(F))
         self.workers = Workers(1)
+        self.home = np.empty(0)
 
     def __len__(self):
         return len(self.F)
@@ -113,6 +121,12 @@ class ArrayPairs:
 
     def values(self, v):
         return self.F[v]
+
+    def zeros(self, d):
+        return np.zeros((d, self.F.shape[1]))
+
+    def homed(self, stat):
+        return stat
 
 
 def block_values(labels, kind, within=0.8, between=0.1, noise=0.0, rng=None):

@@ -16,8 +16,8 @@ from latentsimplex._types import Array
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
 from latentsimplex.profiles import profile
-from latentsimplex.reference import CLOUD_SAMPLES, SEED, temperature
-from latentsimplex.similarity import Kernel, Readings, checked_exponents, clip_exponents
+from latentsimplex.reference import CLOUD_SAMPLES, SEED, read_together, temperatures
+from latentsimplex.similarity import Kernel, Readings
 from latentsimplex.similarity.readings import FEATURES
 from latentsimplex.views import Views
 
@@ -40,15 +40,14 @@ def choose_readings(views: Views, n_clusters: int, divergence: Divergence, worke
     sample = sample_views(views)
     if not sample:  # nothing but constant views, which no reading changes
         return Readings("local", ((1, "as they are"),))
-    tasks = [(scale, p, name) for scale in ("local", "broad") for p in sample for name in _readings_of(p)]
-
-    def evidence_of(task: tuple[str, int, str]) -> float:
-        scale, p, features = task
-        return evidence([views[v] for v in sample[p]], scale, features, n_clusters, divergence)
-
     found: dict[str, dict[int, dict[str, float]]] = {"local": {}, "broad": {}}
-    for (scale, p, features), value in zip(tasks, workers.imap(evidence_of, tasks), strict=True):
-        found[scale].setdefault(p, {})[features] = value
+    for scale, kinds in found.items():
+        for p, members in sample.items():
+            tables = [views[v] for v in members]
+            kinds[p] = {
+                name: evidence(tables, scale, name, n_clusters, divergence, workers)
+                for name in _readings_of(p)
+            }
     best = {
         scale: np.mean([np.log(max(by_reading.values())) for by_reading in kinds.values()])
         for scale, kinds in found.items()
@@ -73,11 +72,9 @@ def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, work
     if not sample:
         return np.ones(len(views))
     chosen = [v for members in sample.values() for v in members]
-
-    def of(v: int) -> float:
-        return temperature(views[v], kernel, divergence, f"view {views.names[v]!r}")
-
-    own = dict(zip(chosen, workers.imap(of, chosen), strict=True))
+    names = [f"view {views.names[v]!r}" for v in chosen]
+    measured = temperatures([views[v] for v in chosen], kernel, divergence, workers, names)
+    own = dict(zip(chosen, measured.tolist(), strict=True))
     kinds = np.array(list(sample))
     means = [np.mean([own[v] for v in members]) for members in sample.values()]
     nearest = np.argmin(np.abs(np.log(kinds)[:, None] - np.log(views.widths)), axis=0)
@@ -99,7 +96,12 @@ def sample_views(views: Views) -> dict[int, list[int]]:
 
 
 def evidence(
-    views: Sequence[Array], scale: str, features: str, n_clusters: int, divergence: Divergence
+    views: Sequence[Array],
+    scale: str,
+    features: str,
+    n_clusters: int,
+    divergence: Divergence,
+    workers: Workers,
 ) -> float:
     """Return how many times more clusters explain in views of a kind than in clouds, at the best number of them.
 
@@ -114,8 +116,10 @@ def evidence(
     k = np.arange(2, min(n_clusters, n - 1) + 1)
     if not len(k):
         return 1.0
-    cloud = np.mean([temperature(X, kernel, divergence) for X in some[:COMPARED_CLOUDS]])
-    ratios = [(_gains(X, kernel, int(k[-1]), divergence) / (n * np.log(k) * cloud)).max() for X in some]
+    clouds = temperatures(some[:COMPARED_CLOUDS], kernel, divergence, workers)
+    r = read_together(some, kernel, lambda _: "a view")
+    gains = workers.imap(lambda one: profile(divergence.f(one), int(k[-1]), divergence).gains[1:], r)
+    ratios = [(gain / (n * np.log(k) * clouds.mean())).max() for gain in gains]
     return float(np.exp(np.mean(np.log(np.maximum(ratios, np.finfo(float).tiny)))))
 
 
@@ -125,11 +129,6 @@ def _some(X: Array, features: str) -> Array:
     X = X[rng.permutation(len(X))[:CLOUD_SAMPLES]]
     X = X[:, np.ptp(X, axis=0) > 0]
     return X[:, rng.permutation(X.shape[1])[:COMPARED_FEATURES]] if features == BOUNDED else X
-
-
-def _gains(X: Array, kernel: Kernel, g: int, divergence: Divergence) -> Array:
-    r = clip_exponents(checked_exponents(kernel, X, "a view"))
-    return profile(divergence.f(r), g, divergence).gains[1:]
 
 
 def _readings_of(n_features: int) -> list[str]:

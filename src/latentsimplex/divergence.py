@@ -21,9 +21,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from scipy.special import expit
-
+from latentsimplex._arrays import namespace, sigmoid
 from latentsimplex._types import Array
 
 P_CLIP = 1e-9
@@ -66,17 +64,19 @@ class Reverse:
 
     def mean(self, f: Array) -> Array:
         """Return the probability with log-odds ``f`` (section 3.1)."""
-        return expit(f)
+        return sigmoid(f)
 
     def a_h(self, p: Array) -> tuple[Array, Array]:
         """Return p and minus the entropy of p."""
-        log_q = np.log1p(-p)
-        return p, p * (np.log(p) - log_q) + log_q
+        xp = namespace(p)
+        log_q = xp.log1p(-p)
+        return p, p * (xp.log(p) - log_q) + log_q
 
     def value_slope(self, p: Array, gamma: float, stat: Array) -> tuple[Array, Array]:
         """Return gamma h - stat p and gamma logit p - stat."""
-        log_q = np.log1p(-p)
-        slope = np.log(p)
+        xp = namespace(p)
+        log_q = xp.log1p(-p)
+        slope = xp.log(p)
         slope -= log_q
         slope *= gamma
         slope -= stat
@@ -92,11 +92,11 @@ class Forward:
 
     def f(self, r: Array) -> Array:
         """Return s itself."""
-        return np.exp(-r)
+        return namespace(r).exp(-r)
 
     def const(self, r: Array) -> Array:
         """Return minus the entropy of s."""
-        s = np.exp(-r)
+        s = namespace(r).exp(-r)
         return -s * r + (1 - s) * log1m_similarity(r)
 
     def mean(self, f: Array) -> Array:
@@ -105,23 +105,27 @@ class Forward:
 
     def a_h(self, p: Array) -> tuple[Array, Array]:
         """Return logit p and -log(1 - p)."""
-        log_q = np.log1p(-p)
-        return np.log(p) - log_q, -log_q
+        xp = namespace(p)
+        log_q = xp.log1p(-p)
+        return xp.log(p) - log_q, -log_q
 
     def value_slope(self, p: Array, gamma: float, stat: Array) -> tuple[Array, Array]:
         """Return -gamma log(1-p) - stat logit p and (gamma p - stat) / (p (1-p))."""
-        log_q = np.log1p(-p)
-        value = (stat - gamma) * log_q - stat * np.log(p)
+        xp = namespace(p)
+        log_q = xp.log1p(-p)
+        value = (stat - gamma) * log_q - stat * xp.log(p)
         return value, (gamma * p - stat) / (p * (1 - p))
 
 
 def log1m_similarity(r: Array) -> Array:
     """Return log(1 - s) for s = exp(-r), exact where s is near 1.
 
+    >>> import numpy as np
     >>> bool(np.isclose(log1m_similarity(np.array([1e-12]))[0], np.log(1e-12)))
     True
     """
-    return np.log(-np.expm1(-r))
+    xp = namespace(r)
+    return xp.log(-xp.expm1(-r))
 
 
 DIVERGENCES: dict[str, Divergence] = {"reverse": Reverse(), "forward": Forward()}

@@ -27,21 +27,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import expit, logit, logsumexp, softmax
+from scipy.special import logit, logsumexp
 
+from latentsimplex._arrays import like, namespace, on_host, sigmoid, softmax
 from latentsimplex._types import Array
-from latentsimplex.adam import adam
-from latentsimplex.compute.cpu import add_statistics, pair_objective, pair_products, pair_terms
-from latentsimplex.compute.pairs import n_pairs
+from latentsimplex.compute import (
+    add_statistics,
+    descended,
+    is_small,
+    pair_objective,
+    pair_products,
+    pair_terms,
+    prepared,
+)
+from latentsimplex.compute.cpu import EMPTY
 from latentsimplex.compute.threads import Workers
+from latentsimplex.descent import adam, mirror
 from latentsimplex.divergence import P_CLIP, Divergence
 from latentsimplex.objective import Penalty, membership_penalty, weight_penalty
 
-ROUNDING = 1e-12
-"""Losses that differ by this share of themselves differ by rounding alone."""
+ROUNDING = 1e-9
+"""Losses that differ by this share of themselves differ by rounding alone: pair values are of single precision."""
+OPTIMIZERS: dict[str, dict[str, Any]] = {
+    "adam": {"optimizer": "adam", "steps": 5, "rate": 0.1},
+    "mirror": {"optimizer": "mirror", "first_steps": 40, "steps": 10, "rate": 4.0},
+}
+"""Steps in an EM iteration, and the size of the first; 1 is what expectation-maximisation on a sample's own
+memberships would take in mirror descent."""
 SHORTEST_STEP = 1e-3
 """Steps are halved when they do not help; below this share of the first size EM stands still."""
 
@@ -53,14 +68,21 @@ class Pairs(Protocol):
     constants: Array
     weights: Array
     workers: Workers
+    home: Any
 
     def __len__(self) -> int: ...
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield ``rows, F[rows]`` over blocks of views, in order."""
 
-    def values(self, v: int) -> Array:
+    def values(self, v: int) -> Any:
         """Return F[v]."""
+
+    def zeros(self, d: int) -> Any:
+        """Return zeros (d, m) where a pass over the views can add up statistics."""
+
+    def homed(self, stat: Any) -> Any:
+        """Return statistics where M steps want them."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +95,19 @@ class Model:
     learned_response: bool = False
 
 
+def never() -> bool:
+    """Return False."""
+    return False
+
+
 @dataclass(frozen=True)
 class Schedule:
     """How it is minimised.
 
-    ``first_steps`` Adam steps make the first memberships, ``steps`` follow in each EM iteration, all
-    of size ``rate`` at first: a pattern whose steps no longer help takes them half as long from then
-    on. The fit has converged when the loss falls by less than ``tol`` of itself over ``window``
-    iterations (the paper: one percent over 100).
+    ``first_steps`` steps of descent make the first memberships, ``steps`` follow in each EM iteration, all of
+    size ``rate`` at first, which each pattern adapts: by Adam, the paper's, or by mirror descent, which needs
+    fewer of them. The fit has converged when the loss falls by less than ``tol`` of itself over ``window``
+    iterations (the paper: one percent over 100), or by less than ``fall``.
     """
 
     max_iter: int = 500
@@ -89,6 +116,9 @@ class Schedule:
     first_steps: int = 100
     steps: int = 5
     rate: float = 0.1
+    optimizer: str = "adam"
+    stop: Callable[[], bool] = never
+    fall: float = 0.0
 
 
 class State(NamedTuple):
@@ -132,17 +162,17 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
     """
     live = state.lam > 0
     beta = 1 / model.temperature
-    A, H = pair_terms(state.W[live], state.B[live], model.divergence, pairs.workers)
+    A, H = pair_terms(state.W[live], state.B[live], model.divergence, pairs)
     log_lam = np.log(state.lam[live])
     d, V = len(state.lam), len(pairs)
-    eta, stat = np.zeros((V, d)), np.zeros_like(A)
+    eta, stat = np.zeros((V, d)), pairs.zeros(len(A))
 
     evidence = divergence = 0.0
     for rows, F in pairs.blocks():
         weights = pairs.weights[rows, None]
         K = weights * (H - pair_products(F, A, pairs.workers) + pairs.constants[rows, None])
         logits = log_lam - beta * K
-        eta_b = softmax(logits, axis=1)
+        eta_b = softmax(logits)
         add_statistics(stat, weights * eta_b, F, pairs.workers)
         eta[rows, live] = eta_b
         evidence += logsumexp(logits, axis=1).sum()
@@ -153,7 +183,7 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
         eta=eta,
         gamma=eta.sum(axis=0),
         mass=pairs.weights @ eta,
-        stat=stat,
+        stat=pairs.homed(stat),
         loss=(T - evidence) / beta + R,
         expected_loss=divergence + R + T,
     )
@@ -176,42 +206,81 @@ def update_weights(gamma: Array) -> Array:
 
 
 def m_step(
-    W: Array, B: Array, gamma: Array, stat: Array, model: Model, workers: Workers, n_steps: int, rate: Array
+    W: Array,
+    B: Array,
+    gamma: Array,
+    stat: Any,
+    model: Model,
+    workers: Workers,
+    schedule: Schedule,
+    n_steps: int,
+    rate: Array,
 ) -> tuple[Array, Array, Array]:
     """Return W and B that lower sum_{i<j} [gamma h(q) - stat a(q)] + n R(W), pattern by pattern.
 
-    Adam on theta with W = softmax(theta): dtheta = W * (dW - rowsum(dW * W)); a learned response
-    B = sigmoid(phi), symmetric, moves beside it. The cost is O(d n^2 g) a step whatever the number of
-    views (section 3.1). The step sizes to go on with are returned too.
+    Descent on theta with W = softmax(theta); a learned response B = sigmoid(phi), symmetric, moves beside it.
+    Adam goes along dtheta = W * (dW - rowsum(dW * W)). Mirror descent goes along (dW - rowsum(dW * W)) over
+    gamma (n - 1), the natural gradient: theta moves as W would in expectation-maximisation, and phi likewise.
+    The cost is O(d n^2 g) a step whatever the number of views (section 3.1). The step sizes to go on with are
+    returned too. The statistics may be tensors; what is returned is not.
     """
     d, n, g = W.shape
     rows, columns = np.tril_indices(g)
+    natural = schedule.optimizer == "mirror"
+    if natural and not model.penalty.sloped and is_small(stat):
+        B = np.clip(B, P_CLIP, 1 - P_CLIP) if model.learned_response else B
+        settings = (model.divergence, model.learned_response, model.penalty.up_to(g), n_steps)
+        return descended(W, B, gamma, stat, *settings, rate, workers)
+    stat = prepared(stat)
+    mass, response = like(gamma, stat)[:, None, None], like(B, stat)
+    # an off-diagonal phi moves two entries of B, a diagonal one moves one
+    twice = like(np.where(rows == columns, 1.0, 2.0), stat)
 
-    def unpack(x: Array) -> tuple[Array, Array]:
-        W = softmax(x[:, : n * g].reshape(d, n, g), axis=-1)
+    def unpack(x: Any) -> tuple[Any, Any]:
+        W = softmax(x[:, : n * g].reshape(d, n, g))
         if not model.learned_response:
-            return W, B
-        phi = np.empty((d, g, g))
+            return W, response
+        phi = namespace(x).empty_like(response)
         phi[:, rows, columns] = phi[:, columns, rows] = x[:, n * g :]
-        return W, expit(phi)
+        return W, sigmoid(phi)
 
-    def value_gradient(x: Array) -> tuple[Array, Array]:
+    def slopes(x: Any) -> tuple[Any, Any]:
         W, B = unpack(x)
-        value, dW, dB = pair_objective(W, B, gamma, stat, model.divergence, workers)
+        value, dW, dB = pair_objective(W, B, mass[:, 0, 0], stat, model.divergence, workers)
         R, dR = model.penalty.value_gradient(W)
-        dW += dR
-        gradient = [(W * (dW - (dW * W).sum(axis=-1, keepdims=True))).reshape(d, -1)]
+        dW = dW + dR
+        theta = dW - (dW * W).sum(-1)[..., None]
+        # what is empty stays so: the natural gradient would fill it again
+        theta = theta * (W > EMPTY) / (mass * (n - 1)) if natural else W * theta
+        slopes = [theta.reshape(d, -1)]
         if model.learned_response:
-            # an off-diagonal phi moves two entries of B, a diagonal one moves one
-            twice = np.where(rows == columns, 1.0, 2.0)
-            gradient.append(twice * (dB * B * (1 - B))[:, rows, columns])
-        return value + R, np.concatenate(gradient, axis=1)
+            phi = dB / (mass * pair_masses(W)) if natural else twice_over(dB * B * (1 - B))
+            slopes.append(phi[:, rows, columns])
+        return value + R, namespace(x).concatenate(slopes, 1)
+
+    def twice_over(free: Any) -> Any:
+        free[:, rows, columns] = twice * free[:, rows, columns]
+        return free
 
     start = [softmax_parameters(W).reshape(d, -1)]
     if model.learned_response:
         start.append(logit(np.clip(B, P_CLIP, 1 - P_CLIP))[:, rows, columns])
-    x, improved = adam(np.concatenate(start, axis=1), value_gradient, n_steps, rate)
-    return *unpack(x), np.where(improved, rate, rate / 2)
+    x, rate = like(np.concatenate(start, axis=1), stat), like(rate, stat)
+    if natural:
+        # a step of 1 is the best response there is for given memberships, and no longer one is better
+        caps = like(np.repeat([np.inf, 1.0], [n * g, x.shape[1] - n * g]), stat)
+        x, rate = mirror(x, slopes, n_steps, rate, caps)
+    else:
+        x, rate = adam(x, slopes, n_steps, rate)
+    W, B = unpack(x)
+    return on_host(W), on_host(B), on_host(rate)
+
+
+def pair_masses(W: Any) -> Any:
+    """Return how many pairs of samples fall on each pair of clusters (d, g, g), at least one."""
+    sizes = W.sum(-2)
+    masses = (sizes[:, :, None] * sizes[:, None, :] - W.swapaxes(-1, -2) @ W) / 2
+    return namespace(W).clip(masses, 1.0, None)
 
 
 def maximisation(
@@ -223,7 +292,7 @@ def maximisation(
     stat = expectation.stat[live[state.lam > 0]]
     W, B, rate = state.W.copy(), state.B.copy(), state.rate.copy()
     W[live], B[live], rate[live] = m_step(
-        W[live], B[live], expectation.mass[live], stat, model, workers, schedule.steps, rate[live]
+        W[live], B[live], expectation.mass[live], stat, model, workers, schedule, schedule.steps, rate[live]
     )
     return State(W, B, lam, rate)
 
@@ -236,10 +305,10 @@ def softmax_parameters(W: Array) -> Array:
 def statistics(pairs: Pairs, eta: Array) -> tuple[Array, Array]:
     """Return the mass eta^T u (d,) and stat = (u eta)^T F (d, m) for given responsibilities (V, d)."""
     eta = pairs.weights[:, None] * eta
-    stat = np.zeros((eta.shape[1], n_pairs(pairs.n_samples)))
+    stat = pairs.zeros(eta.shape[1])
     for rows, F in pairs.blocks():
         add_statistics(stat, eta[rows], F, pairs.workers)
-    return eta.sum(axis=0), stat
+    return eta.sum(axis=0), pairs.homed(stat)
 
 
 def first_state(pairs: Pairs, labels: np.ndarray, W: Array, model: Model, schedule: Schedule) -> State:
@@ -248,7 +317,7 @@ def first_state(pairs: Pairs, labels: np.ndarray, W: Array, model: Model, schedu
     gamma, stat = statistics(pairs, np.eye(d)[labels])
     B = np.tile(np.eye(W.shape[2]), (d, 1, 1))
     rate = np.full(d, schedule.rate)
-    W, B, _ = m_step(W, B, gamma, stat, model, pairs.workers, schedule.first_steps, rate)
+    W, B, _ = m_step(W, B, gamma, stat, model, pairs.workers, schedule, schedule.first_steps, rate)
     return State(W, B, np.full(d, 1 / d), rate)
 
 
@@ -259,7 +328,7 @@ def run(
     schedule: Schedule,
     callback: Callable[[int, Expectation], None] | None = None,
 ) -> Fit:
-    """Alternate E and M steps until the paper's stopping rule, a standstill or ``max_iter``.
+    """Alternate E and M steps until the paper's stopping rule, a standstill, ``max_iter`` or ``stop``.
 
     The loss never rises (see :func:`em_step`). The last E step belongs to the returned state.
     """
@@ -270,7 +339,7 @@ def run(
         if callback is not None:
             callback(iteration, expectation)
         converged = has_converged(curve, schedule) or stands_still(state, schedule)
-        if converged or iteration == schedule.max_iter:
+        if converged or iteration == schedule.max_iter or schedule.stop():
             break
         state, expectation = em_step(pairs, state, expectation, model, schedule)
         curve.append(expectation.loss)
@@ -300,7 +369,7 @@ def stands_still(state: State, schedule: Schedule) -> bool:
 
 
 def has_converged(curve: list[float], schedule: Schedule) -> bool:
-    """Return whether the loss fell by less than ``tol`` of itself over the last ``window`` iterations.
+    """Return whether the loss fell by less than ``tol`` of itself, or ``fall``, over the last ``window`` iterations.
 
     >>> has_converged([100.0] + [50.0] * 100, Schedule()), has_converged([50.0] * 101, Schedule())
     (False, True)
@@ -308,4 +377,4 @@ def has_converged(curve: list[float], schedule: Schedule) -> bool:
     if len(curve) <= schedule.window:
         return False
     before, now = curve[-1 - schedule.window], curve[-1]
-    return before - now < schedule.tol * abs(before)
+    return before - now < max(schedule.tol * abs(before), schedule.fall)

@@ -16,9 +16,11 @@ from latentsimplex._types import Array
 from latentsimplex.coassignment import CoAssignment
 from latentsimplex.compute.threads import Workers
 from latentsimplex.consensus import Consensus, form_consensus
-from latentsimplex.em import Schedule
+from latentsimplex.em import OPTIMIZERS, Schedule
+from latentsimplex.engines import engine_on
 from latentsimplex.engines.memory import keep_pairs, memory_budget
 from latentsimplex.estimates import estimate, with_constant_views
+from latentsimplex.interruption import stop_of_fits
 from latentsimplex.labels import joint_labels
 from latentsimplex.plan import Plan
 from latentsimplex.progress import reporting
@@ -33,6 +35,7 @@ PAPER = {
     "penalty": "group",
     "temperature": 1.0,
     "search": "plain",
+    "optimizer": "adam",
     "n_init": 3,
     "max_iter": 500,
     "tol": 0.01,
@@ -69,12 +72,15 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         columns, a Dirichlet(0.1) prior on rows, or nothing. "auto" is "labels".
     temperature : "auto" or float
         Divergences are divided by it in the E step, and the price of labels is in its units; 1 is the
-        paper. "auto" measures it on clouds without clusters and, with "labels", raises it by how much
-        the evidence of views spreads within patterns.
+        paper. "auto" measures it on clouds without clusters; with "labels" it is twice that, n/2 at most,
+        where a view's pattern is concerned.
     search : "auto", "plain" or "moves"
         "plain" is the paper's: random memberships, then EM. "moves" starts from spectral clustering and
         changes clusters and patterns for as long as the loss falls. "auto" is "moves" where the response
         is learned or the penalty is "labels", which need it, and "plain" otherwise.
+    optimizer : "auto", "adam" or "mirror"
+        How memberships descend: Adam, the paper's choice, or mirror descent with momentum, which needs fewer
+        steps. "auto" is "mirror" unless the penalty has a slope, for which its steps are not made.
     n_init : int
         Starts, of which the lowest loss is kept.
     max_iter : int
@@ -82,8 +88,9 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     tol : float
         A plain start has converged when its loss falls by less than this share over 100 iterations; one
         with moves goes on until it has settled.
-    device : "cpu"
-        Where to compute.
+    device : "cpu", "cuda", "mps" or "torch"
+        Where to compute: on the processor, on a graphics card (``pip install "latentsimplex[gpu]"``), or with
+        torch on the processor. "cuda:1" is the second card. Answers are the same up to rounding.
     memory_limit : int, str or None
         Bytes, or a string like "2GB"; None is half of what is free. Pair values that do not fit are
         computed again in each pass, with the same result.
@@ -128,7 +135,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     start_agreement_ : (n_init,) array
         How far each start clusters the samples of the views as the best one does: NMI, mean over views.
     initial_view_patterns_ : (V,) array
-        The k-means start of the run that was kept; -1 for a constant view.
+        The k-means start of the run that was kept; -1 for a constant view, and for views beyond those that a
+        search with moves looks at (100 for each of ``n_patterns``).
     view_names_in_, sample_names_in_ : arrays of str
         ``sample_names_in_`` is None where the data had no row names.
 
@@ -153,6 +161,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         penalty: str | None = "auto",
         temperature: float | str = "auto",
         search: str = "auto",
+        optimizer: str = "auto",
         n_init: int = 3,
         max_iter: int = 500,
         tol: float = 0.01,
@@ -171,6 +180,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self.penalty = penalty
         self.temperature = temperature
         self.search = search
+        self.optimizer = optimizer
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -211,20 +221,23 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         schedule = Schedule(
             max_iter=options.check_count("max_iter", self.max_iter),
             tol=options.check_number("tol", self.tol, 0),
+            stop=stop_of_fits.get(),
+            **OPTIMIZERS[options.resolve_optimizer(self.optimizer, choices.penalty)],
         )
         n_init = options.check_count("n_init", self.n_init)
-        options.check_choice("device", self.device, ["cpu"])
+        device = options.check_device(self.device)
         rng = options.generator(self.random_state)
         data = as_views(X, self.views, precomputed=isinstance(kernel, Precomputed))
         g = min(options.check_count("n_clusters", self.n_clusters), data.n_samples)
         d = min(options.check_count("n_patterns", self.n_patterns), len(data))
         keep = keep_pairs(len(data), data.n_samples, d, memory_budget(self.memory_limit))
+        engine = engine_on(device)
 
         with (
             Workers(options.check_jobs(self.n_jobs)) as workers,
             reporting(bool(self.verbose), n_init, schedule.max_iter) as callback,
         ):
-            plan = Plan(data, choices, schedule, g, d, n_init, keep, workers, callback)
+            plan = Plan(data, choices, schedule, g, d, n_init, keep, workers, callback, engine)
             found = plan.run(kernel, rng)
         self._set_names(data)
         self._set_estimates(found.search, found.informative)
@@ -268,7 +281,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
             curve, expected, self.converged_ = [0.0], [0.0], True
             self.start_losses_, self.start_agreement_ = np.zeros(self.n_init), np.ones(self.n_init)
         else:
-            self.initial_view_patterns_[informative] = search.start_labels
+            self.initial_view_patterns_[search.searched] = search.start_labels
             fit = search.fit
             curve, expected, self.converged_ = fit.loss_curve, fit.expected_loss_curve, fit.converged
             self.start_losses_, self.start_agreement_ = search.start_losses, search.start_agreement
@@ -355,3 +368,24 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         )
         tags.input_tags.sparse = True
         return tags
+
+    def labels_frame(self, backend: str | None = None) -> Any:
+        """Return a frame with a row for each sample: its consensus cluster and its cluster under each pattern.
+
+        ``backend`` is "pandas" or "polars"; None is the one that is installed, pandas where both are.
+        """
+        from latentsimplex.frames import as_frame, labels_table
+
+        return as_frame(labels_table(self), backend)
+
+    def memberships_frame(self, pattern: int = 0, backend: str | None = None) -> Any:
+        """Return a frame with a row for each sample: the probability of each cluster of a pattern."""
+        from latentsimplex.frames import as_frame, memberships_table
+
+        return as_frame(memberships_table(self, pattern), backend)
+
+    def views_frame(self, backend: str | None = None) -> Any:
+        """Return a frame with a row for each view: its pattern, how sure that is, and its part in the consensus."""
+        from latentsimplex.frames import as_frame, views_table
+
+        return as_frame(views_table(self), backend)

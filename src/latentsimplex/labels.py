@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from latentsimplex._types import Array
+from latentsimplex.kmeans import kmeans
 
-KMEANS_STARTS = 10
-KMEANS_SEED = 0
-"""Fixed, so that labels are a function of the co-assignments alone."""
+KMEANS_STARTS = 100
 
 
 def pointwise_labels(W: Array) -> np.ndarray:
@@ -62,10 +60,9 @@ def spectral_labels(factor: Array, n_clusters: int) -> np.ndarray:
     if n_clusters == 1:
         return np.zeros(len(factor), dtype=np.intp)
     root_degree = np.sqrt(factor @ factor.sum(axis=0))[:, None]
-    kmeans = KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=KMEANS_SEED)
     with threadpool_limits(1):  # the problem is too small for threads, and the result must not depend on them
         U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
-        return kmeans.fit_predict(U[:, :n_clusters] / root_degree).astype(np.intp)
+    return kmeans(U[:, :n_clusters] / root_degree, n_clusters, KMEANS_STARTS)
 
 
 def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:

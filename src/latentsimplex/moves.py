@@ -7,12 +7,13 @@ Each move proposes a state; :mod:`latentsimplex.search` keeps it when the loss f
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from latentsimplex._arrays import like, stacked
 from latentsimplex._types import Array
-from latentsimplex.compute.cpu import pair_objective
+from latentsimplex.compute import pair_objective, prepared
 from latentsimplex.compute.threads import Workers
 from latentsimplex.em import Fit, Model, Pairs, Schedule, State, m_step
 
@@ -35,7 +36,7 @@ class Pattern(NamedTuple):
     W: Array
     B: Array
     gamma: float
-    stat: Array
+    stat: Any
 
 
 def live_patterns(fit: Fit) -> dict[int, Pattern]:
@@ -47,8 +48,10 @@ def live_patterns(fit: Fit) -> dict[int, Pattern]:
 
 def objective(pattern: Pattern, model: Model, workers: Workers) -> float:
     """Return the M-step objective of one pattern, its penalty included."""
-    W, B, stat = pattern.W[None], pattern.B[None], pattern.stat[None]
-    value, _, _ = pair_objective(W, B, np.array([pattern.gamma]), stat, model.divergence, workers)
+    W, B, stat = pattern.W[None], pattern.B[None], prepared(pattern.stat[None])
+    value, _, _ = pair_objective(
+        like(W, stat), like(B, stat), like([pattern.gamma], stat), stat, model.divergence, workers
+    )
     R, _ = model.penalty.value_gradient(W)
     return float(value[0] + R[0])
 
@@ -57,10 +60,20 @@ def refit(
     pattern: Pattern, model: Model, schedule: Schedule, workers: Workers, n_steps: int = REFIT_STEPS
 ) -> Pattern:
     """Return the pattern after an M step of its own."""
-    gamma, stat = np.array([pattern.gamma]), pattern.stat[None]
-    rate = np.array([schedule.rate])
-    W, B, _ = m_step(pattern.W[None], pattern.B[None], gamma, stat, model, workers, n_steps, rate)
-    return pattern._replace(W=W[0], B=B[0])
+    return refit_all([pattern], model, schedule, workers, n_steps)[0]
+
+
+def refit_all(
+    patterns: list[Pattern], model: Model, schedule: Schedule, workers: Workers, n_steps: int
+) -> list[Pattern]:
+    """Return patterns with one number of columns after an M step of each."""
+    if not patterns:
+        return []
+    W, B = np.stack([pattern.W for pattern in patterns]), np.stack([pattern.B for pattern in patterns])
+    gamma, stat = np.array([pattern.gamma for pattern in patterns]), stacked([p.stat for p in patterns])
+    rate = np.full(len(patterns), schedule.rate)
+    W, B, _ = m_step(W, B, gamma, stat, model, workers, schedule, n_steps, rate)
+    return [pattern._replace(W=W[i], B=B[i]) for i, pattern in enumerate(patterns)]
 
 
 def pour(pattern: Pattern, k: int, j: int, learned: bool) -> Pattern:

@@ -15,10 +15,11 @@ is an accident, so an unused pattern is charged the least that any memberships c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from latentsimplex._arrays import is_tensor, like, namespace
 from latentsimplex._types import Array
 
 LAMBDA_FLOOR = 1e-5
@@ -31,15 +32,21 @@ FIRST_MARGIN, FURTHER_MARGIN = 1.25, 1.6
 
 
 class Penalty(Protocol):
-    """A penalty on the memberships of each pattern; ``sloped`` says whether it has a gradient."""
+    """A penalty on the memberships of each pattern; ``sloped`` says whether it has a gradient.
+
+    One without is a price for the number of clusters, which ``up_to`` gives; the others have none.
+    """
 
     sloped: ClassVar[bool]
 
-    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+    def value_gradient(self, memberships: Any) -> tuple[Any, Any]:
         """Return values (d,) and gradients (d, n, g) for memberships (d, n, g)."""
 
     def unused(self, n: int, g: int) -> float:
         """Return the least value over all memberships (n, g)."""
+
+    def up_to(self, g: int) -> Array:
+        """Return the price of 1..g clusters (g,), which is all there is to a penalty without a slope."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +56,22 @@ class GroupPenalty:
     sloped: ClassVar[bool] = True
     epsilon: float = 1e-3
 
-    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+    def value_gradient(self, memberships: Any) -> tuple[Any, Any]:
         """Return n sum_k r_k and n (log(w/eps))_+ / (w r_k), r_k the norm of column k."""
-        n = memberships.shape[-2]
-        excess = np.log(np.maximum(memberships / self.epsilon, 1.0))
-        norms = np.sqrt(np.einsum("...ik,...ik->...k", excess, excess))
-        safe = np.where(norms > 0, norms, 1.0)[..., None, :]
-        gradient = n * excess / (np.maximum(memberships, self.epsilon) * safe)
-        return n * norms.sum(axis=-1), gradient
+        xp, n = namespace(memberships), memberships.shape[-2]
+        excess = xp.log(xp.clip(memberships / self.epsilon, 1.0, None))
+        norms = (excess**2).sum(-2) ** 0.5
+        safe = (norms + (norms == 0))[..., None, :]
+        gradient = n * excess / (xp.clip(memberships, self.epsilon, None) * safe)
+        return n * norms.sum(-1), gradient
 
     def unused(self, n: int, g: int) -> float:
         """Return n^(3/2) log(1/eps - g + 1): one column full, the others at eps (0 if all fit under eps)."""
         return float(n**1.5 * np.log(max(1.0, 1 / self.epsilon - g + 1)))
+
+    def up_to(self, g: int) -> Array:
+        """Return no price."""
+        return np.zeros(g)
 
 
 @dataclass(frozen=True)
@@ -70,16 +81,20 @@ class DirichletRows:
     sloped: ClassVar[bool] = True
     concentration: float = 0.1
 
-    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+    def value_gradient(self, memberships: Any) -> tuple[Any, Any]:
         """Return (1 - concentration) sum log w and (1 - concentration) / w."""
-        weight = 1 - self.concentration
+        xp, weight = namespace(memberships), 1 - self.concentration
         above = memberships > W_FLOOR
-        floored = np.where(above, memberships, W_FLOOR)
-        return weight * np.log(floored).sum(axis=(-2, -1)), np.where(above, weight / floored, 0.0)
+        floored = xp.where(above, memberships, W_FLOOR)
+        return weight * xp.log(floored).sum((-2, -1)), xp.where(above, weight / floored, 0.0)
 
     def unused(self, n: int, g: int) -> float:
         """Return the value of rows that are one 1 and zeros, floored."""
         return float(n * (1 - self.concentration) * (g - 1) * np.log(W_FLOOR))
+
+    def up_to(self, g: int) -> Array:
+        """Return no price."""
+        return np.zeros(g)
 
 
 @dataclass(frozen=True)
@@ -88,9 +103,14 @@ class NoPenalty:
 
     sloped: ClassVar[bool] = False
 
-    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+    def value_gradient(self, memberships: Any) -> tuple[Any, Any]:
         """Return zeros."""
-        return np.zeros(memberships.shape[:-2]), np.zeros_like(memberships)
+        zeros = namespace(memberships).zeros_like(memberships)
+        return zeros[..., 0, 0], zeros
+
+    def up_to(self, g: int) -> Array:
+        """Return the price of 1..g clusters: nothing."""
+        return np.zeros(g)
 
     def unused(self, n: int, g: int) -> float:
         """Return 0."""
@@ -105,7 +125,7 @@ class Scaled:
     penalty: Penalty
     factor: float
 
-    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+    def value_gradient(self, memberships: Any) -> tuple[Any, Any]:
         """Return the share of value and gradient."""
         value, gradient = self.penalty.value_gradient(memberships)
         return self.factor * value, self.factor * gradient
@@ -113,6 +133,10 @@ class Scaled:
     def unused(self, n: int, g: int) -> float:
         """Return the share of the charge."""
         return self.factor * self.penalty.unused(n, g)
+
+    def up_to(self, g: int) -> Array:
+        """Return no price."""
+        return np.zeros(g)
 
 
 @dataclass(frozen=True)
@@ -125,10 +149,15 @@ class ClusterPrice:
     sloped: ClassVar[bool] = False
     prices: tuple[float, ...]
 
-    def value_gradient(self, memberships: Array) -> tuple[Array, Array]:
+    def value_gradient(self, memberships: Any) -> tuple[Any, Any]:
         """Return the price of each pattern and no gradient."""
-        used = [len(np.unique(W.argmax(axis=1))) for W in memberships]
-        return np.array([self.prices[k - 1] for k in used]), np.zeros_like(memberships)
+        zeros = namespace(memberships).zeros_like(memberships)
+        used = [len(W.argmax(-1).unique() if is_tensor(W) else np.unique(W.argmax(-1))) for W in memberships]
+        return like([self.prices[k - 1] for k in used], memberships), zeros
+
+    def up_to(self, g: int) -> Array:
+        """Return the price of 1..g clusters (g,)."""
+        return np.array(self.prices[:g])
 
     def unused(self, n: int, g: int) -> float:
         """Return the price of a single cluster."""

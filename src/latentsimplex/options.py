@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +20,10 @@ AUTO = {
 }
 """What "auto" means for each option that does not depend on the data; docs/defaults.md says why."""
 
-NOT_BUILT = {"device": ["cuda", "mps"]}
-"""Options of later releases, which must not be taken for typing errors."""
+VIEW_SPREAD = 2.0
+"""How much less sure of its pattern a view is than its own nats say: views of one pattern differ in more ways than
+chance (docs/defaults.md)."""
+DEVICES = re.compile(r"cpu|torch|mps|cuda(:\d+)?")
 
 
 def resolve(name: str, value: Any) -> Any:
@@ -60,6 +63,9 @@ class Choices:
             penalty: Penalty = ClusterPrice(label_prices(n_samples, n_clusters, temperature))
         else:
             penalty = PENALTIES[self.penalty]
+        if "temperature" in self.automatic and self.penalty == "labels":
+            # pairs share samples, and no more than that: n^2 / 2 of them are n facts about a view's pattern at least
+            temperature = min(VIEW_SPREAD * temperature, max(temperature, n_samples / 2))
         return Model(DIVERGENCES[self.divergence], penalty, temperature, self.response == "learned")
 
 
@@ -88,14 +94,36 @@ def resolve_choices(divergence: Any, response: Any, penalty: Any, temperature: A
     return choices
 
 
+def resolve_optimizer(optimizer: Any, penalty: str | None) -> str:
+    """Return how memberships descend; mirror descent knows the scale of the divergence, not of a sloped penalty.
+
+    >>> resolve_optimizer("auto", "labels"), resolve_optimizer("auto", "group")
+    ('mirror', 'adam')
+    """
+    if isinstance(optimizer, str) and optimizer == "auto":
+        return "mirror" if penalty in ("labels", None) else "adam"
+    return check_choice("optimizer", optimizer, ["adam", "mirror"])
+
+
 def check_choice(name: str, value: Any, choices: list[Any]) -> Any:
     """Return ``value`` if it is one of ``choices``."""
     if (value is None or isinstance(value, str)) and value in choices:
         return value
-    listed = ", ".join(map(repr, choices if name == "device" else ["auto", *choices]))
-    if isinstance(value, str) and value in NOT_BUILT.get(name, []):
-        raise ValueError(f"{name}={value!r} is not built yet: choose one of {listed}.")
+    listed = ", ".join(map(repr, ["auto", *choices]))
     raise ValueError(f"{name}={value!r} is unknown: choose one of {listed}.")
+
+
+def check_device(device: Any) -> str:
+    """Return ``device`` if it is the name of one.
+
+    >>> check_device("cuda:1")
+    'cuda:1'
+    """
+    if isinstance(device, str) and DEVICES.fullmatch(device):
+        return device
+    raise ValueError(
+        f'device={device!r} is unknown: choose "cpu", "cuda", "cuda:1" and so on, "mps" or "torch".'
+    )
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:

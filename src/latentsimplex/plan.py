@@ -1,24 +1,26 @@
 """The course of a fit: choose what "auto" leaves open, search on those similarities, then draw the borders.
 
 The search decides which views share a pattern and how many clusters it has. With readings of our own
-choice EM then goes on from that structure, on similarities that show the borders of clusters best.
+choice EM then goes on from that structure, on similarities that show the borders of clusters best. Of very many
+views a random part is enough for both; in the end EM takes all of them in.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from latentsimplex._types import Indices
+from latentsimplex._types import Array, Indices
 from latentsimplex.choice import choose_readings, view_temperatures
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Fit, Model, Schedule
+from latentsimplex.engines import Engine
 from latentsimplex.engines.local import LocalPairs
 from latentsimplex.options import Choices
-from latentsimplex.search import Callback, Search, best_of, go_on
+from latentsimplex.search import Callback, Search, best_of, go_on, settle
 from latentsimplex.similarity import Kernel, Readings
 from latentsimplex.views import Views
 
@@ -30,6 +32,11 @@ class Found(NamedTuple):
     informative: Indices
     kernel: Kernel
     temperature: float
+
+
+SEARCHED_VIEWS = 100
+"""Views for each pattern there may be that a search with moves looks at. A pattern with a tenth of an equal share
+of the views has ten of them then, whose mean is three times less noisy than a view. In the end all take part."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ class Plan:
     keep: bool
     workers: Workers
     callback: Callback
+    engine: Engine = LocalPairs
 
     def run(self, kernel: Kernel | None, rng: np.random.Generator) -> Found:
         """Return the best of several starts with a kernel; None is the readings that suit the views.
@@ -55,7 +63,12 @@ class Plan:
         if kernel is None:
             divergence = DIVERGENCES[self.choices.divergence]
             kernel = choose_readings(self.views, self.n_clusters, divergence, self.workers)
-        model, pairs = self._problem(self.choices, kernel)
+        searched = self._searched(rng)
+        own = self._temperatures(self.choices, kernel)
+        model, pairs = self._problem(self.choices, kernel, own, searched)
+        if not len(pairs) and searched is not None:  # a few views that vary may have been missed
+            searched = None
+            model, pairs = self._problem(self.choices, kernel, own)
         if not len(pairs):
             return Found(None, pairs.informative, kernel, model.temperature)
         search = best_of(
@@ -68,31 +81,48 @@ class Plan:
             rng,
             self.callback,
             moves=self.choices.search == "moves",
-            dispersed=self.choices.penalty == "labels" and self.choices.temperature is None,
         )
-        dispersion = search.temperature / model.temperature
+        search = search._replace(searched=pairs.informative)
         coassignment = mean_coassignment(search.fit)
-        if not automatic or self.choices.search == "plain" or coassignment == 1:
-            return Found(search, pairs.informative, kernel, search.temperature)
-        assert isinstance(kernel, Readings)
-        choices = self.choices.for_coassignments() if kernel.scale == "local" else self.choices
-        kernel = kernel.drawing(coassignment)
-        del pairs  # one set of pair values at a time
-        model, pairs = self._problem(choices, kernel)
-        model = replace(model, temperature=model.temperature * dispersion)
-        search = search._replace(fit=go_on(pairs, search.fit, model, self.schedule, self.callback))
+        choices = self.choices
+        if automatic and choices.search == "moves" and coassignment < 1:
+            assert isinstance(kernel, Readings)
+            choices = choices.for_coassignments() if kernel.scale == "local" else choices
+            kernel = kernel.drawing(coassignment)
+            del pairs  # one set of pair values at a time
+            own = self._temperatures(choices, kernel)
+            model, pairs = self._problem(choices, kernel, own, searched)
+            search = search._replace(fit=go_on(pairs, search.fit, model, self.schedule, self.callback))
+        if searched is not None:
+            del pairs
+            model, pairs = self._problem(choices, kernel, own)
+            search = search._replace(fit=settle(pairs, search.fit, model, self.schedule, self.callback))
         return Found(search, pairs.informative, kernel, model.temperature)
 
-    def _problem(self, choices: Choices, kernel: Kernel) -> tuple[Model, LocalPairs]:
+    def _searched(self, rng: np.random.Generator) -> Indices | None:
+        """Return the views to search among, in order; None where a search with moves looks at all of them."""
+        most = SEARCHED_VIEWS * self.n_patterns
+        if self.choices.search == "plain" or len(self.views) <= most:
+            return None
+        return np.sort(rng.permutation(len(self.views))[:most])
+
+    def _temperatures(self, choices: Choices, kernel: Kernel) -> Array | None:
+        """Return the temperature of each view (V,) with a kernel; None where the user gave one."""
+        if choices.temperature is not None:
+            return None
+        return view_temperatures(self.views, kernel, DIVERGENCES[choices.divergence], self.workers)
+
+    def _problem(
+        self, choices: Choices, kernel: Kernel, own: Array | None, members: Indices | None = None
+    ) -> tuple[Model, LocalPairs]:
         """Return what is to be minimised and the views' pair values, each view's divergence in its own nats."""
-        divergence = DIVERGENCES[choices.divergence]
-        temperature, weights = choices.temperature, None
-        if temperature is None:
-            own = view_temperatures(self.views, kernel, divergence, self.workers)
-            temperature = float(own.mean())
-            weights = temperature / own
+        temperature = choices.temperature if own is None else float(own.mean())
+        assert temperature is not None
+        weights = None if own is None else temperature / own
         model = choices.model(self.views.n_samples, self.n_clusters, temperature)
-        return model, LocalPairs(self.views, kernel, divergence, self.workers, self.keep, weights)
+        divergence = DIVERGENCES[choices.divergence]
+        pairs = self.engine(self.views, kernel, divergence, self.workers, self.keep, weights, members)
+        return model, pairs
 
 
 def mean_coassignment(fit: Fit) -> float:

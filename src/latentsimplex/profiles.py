@@ -7,24 +7,22 @@ of the divergence needs block sums alone, so a whole profile costs little more t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
+from latentsimplex._arrays import is_tensor, like, namespace, on_host
 from latentsimplex._types import Array
-from latentsimplex.compute.pairs import pack, unpack
-from latentsimplex.compute.threads import Ignored
+from latentsimplex.compute.pairs import unpack
 from latentsimplex.divergence import P_CLIP, Divergence
+from latentsimplex.kmeans import LLOYD_ITERATIONS, SAMPLED, STARTS, kmeans, kmeans_draws, some_rows
 
-RESTARTS = 3
-FEWER_CLUSTERS = Ignored(ConvergenceWarning)
-"""Samples that coincide may make fewer clusters than were asked for."""
 SWEEPS = 20
 """Most rounds of moving samples between clusters; few are needed."""
+SHIFT = 0.1
+"""Products lead to the eigenvalues of largest size: this keeps those below 0, which a zero diagonal makes, out."""
+ROUNDS, PRODUCTS = 5, 3
+"""How often vectors are made orthogonal on their way to eigenvectors, and the products between."""
 
 
 class Profile(NamedTuple):
@@ -34,25 +32,36 @@ class Profile(NamedTuple):
     labels: np.ndarray
 
 
-def profile(mean_f: Array, g: int, divergence: Divergence) -> Profile:
-    """Return what k = 1..g clusters explain of views whose mean pair values are ``mean_f`` (m,)."""
+def profile(mean_f: Any, g: int, divergence: Divergence) -> Profile:
+    """Return what k = 1..g clusters explain of views whose mean pair values are ``mean_f`` (m,).
+
+    ``mean_f`` may be a tensor; what is returned is not.
+    """
     F, S = unpack(mean_f), unpack(divergence.mean(mean_f))
-    n = len(S)
-    labels = np.zeros((g, n), dtype=np.intp)
-    remaining = np.empty(g)
+    U = spectral_coordinates(S, g)
+    if not is_tensor(mean_f):
+        from latentsimplex.compute.small import profile_of
+
+        forward = divergence.name == "forward"
+        rows, draws = some_rows(len(U), SAMPLED), kmeans_draws(STARTS, g)
+        remaining, labels = profile_of(F, U, rows, draws, forward, LLOYD_ITERATIONS, SWEEPS)
+        return Profile(remaining[0] - remaining, labels)
+    labels, remaining = np.zeros((g, len(S)), dtype=np.intp), np.empty(g)
     remaining[0] = divergence_left(F, labels[0], divergence)
-    if g > 1:
-        U = spectral_coordinates(S, g)
-        for k in range(2, g + 1):
-            labels[k - 1], remaining[k - 1] = refined(F, _kmeans(U[:, :k], k), divergence)
+    for k in range(2, g + 1):
+        labels[k - 1], remaining[k - 1] = refined(F, kmeans(U[:, :k], k, most=SAMPLED), divergence)
     return Profile(remaining[0] - remaining, labels)
 
 
-def refined(F: Array, labels: np.ndarray, divergence: Divergence) -> tuple[np.ndarray, float]:
+def refined(F: Any, labels: np.ndarray, divergence: Divergence) -> tuple[np.ndarray, float]:
     """Return the labels with each sample moved to where it fits best, as long as that helps, and what is left.
 
     Spectral clustering minimises something else, and what it misses is small for a view but not for thousands.
     """
+    if not is_tensor(F):
+        from latentsimplex.compute.loops import refined_labels
+
+        return refined_labels(F, labels, int(labels.max()) + 1, divergence.name == "forward", SWEEPS)
     left = divergence_left(F, labels, divergence)
     for _ in range(SWEEPS):
         moved = np.unique(_best_clusters(F, labels, divergence), return_inverse=True)[1]
@@ -62,17 +71,16 @@ def refined(F: Array, labels: np.ndarray, divergence: Divergence) -> tuple[np.nd
     return labels, left
 
 
-def hard_pattern(mean_f: Array, labels: np.ndarray, divergence: Divergence) -> Array:
-    """Return the expected similarity (m,) of each pair under labels and the responses that fit them best."""
+def _clusters_and_sums(F: Any, labels: np.ndarray) -> tuple[Array, Array]:
+    """Return the clusters as indicators Z (n, k), and F Z."""
     Z = np.eye(labels.max() + 1)[labels]
-    B = _responses(Z, unpack(mean_f) @ Z, divergence)
-    return pack(B[np.ix_(labels, labels)])
+    return Z, on_host(F @ like(Z, F))
 
 
-def _best_clusters(F: Array, labels: np.ndarray, divergence: Divergence) -> np.ndarray:
+def _best_clusters(F: Any, labels: np.ndarray, divergence: Divergence) -> np.ndarray:
     """Return for each sample the cluster whose responses fit its pairs best, all others staying where they are."""
-    Z = np.eye(labels.max() + 1)[labels]
-    sums, counts = F @ Z, Z.sum(axis=0) - Z  # of each sample with each cluster, itself left out
+    Z, sums = _clusters_and_sums(F, labels)
+    counts = Z.sum(axis=0) - Z  # of each sample with each cluster, itself left out
     a, h = divergence.a_h(_responses(Z, sums, divergence))
     return np.argmin(counts @ h - sums @ a, axis=1)
 
@@ -89,35 +97,34 @@ def _pair_counts(Z: Array) -> Array:
     return np.outer(sizes, sizes) - np.diag(sizes)
 
 
-def divergence_left(F: Array, labels: np.ndarray, divergence: Divergence) -> float:
+def divergence_left(F: Any, labels: np.ndarray, divergence: Divergence) -> float:
     """Return sum_{i<j} [h(q) - f a(q)] with q the best response for each pair of clusters; F has a zero diagonal."""
-    Z = np.eye(labels.max() + 1)[labels]
-    sums = F @ Z
+    Z, sums = _clusters_and_sums(F, labels)
     a, h = divergence.a_h(_responses(Z, sums, divergence))
     return float((_pair_counts(Z) * h - (Z.T @ sums) * a).sum() / 2)
 
 
-def spectral_clusters(S: Array, k: int) -> np.ndarray:
+def spectral_clusters(S: Any, k: int) -> np.ndarray:
     """Return the labels (n,) of k clusters by spectral clustering of a similarity."""
-    return _kmeans(spectral_coordinates(S, k), k) if k > 1 else np.zeros(len(S), dtype=np.intp)
+    return kmeans(spectral_coordinates(S, k), k) if k > 1 else np.zeros(len(S), dtype=np.intp)
 
 
-def spectral_coordinates(S: Array, g: int) -> Array:
-    """Return the leading g eigenvectors (n, g) of the normalised similarity, the largest eigenvalue first."""
-    root = np.sqrt(S.sum(axis=1))[:, None]
-    return _leading_eigenvectors(S / root / root.T, g) / root
+def spectral_coordinates(S: Any, g: int) -> Array:
+    """Return the leading g eigenvectors (n, g) of the normalised similarity, the largest eigenvalue first.
 
+    They come from products with twice as many vectors, which always start alike, made orthogonal now and then.
+    """
+    n = len(S)
+    start = np.random.default_rng(0).normal(size=(n, min(2 * g, n)))
+    if not is_tensor(S):
+        from latentsimplex.compute.small import leading_coordinates
 
-def _leading_eigenvectors(N: Array, k: int) -> Array:
-    n = len(N)
-    if 3 * k >= n:  # Lanczos needs room
-        vectors = eigh(N, subset_by_index=(n - k, n - 1))[1]
-    else:
-        # a fixed start keeps the result the same; a random one is no eigenvector, from which Lanczos could not go on
-        vectors = eigsh(N, k=k, which="LA", v0=np.random.default_rng(0).normal(size=n))[1]
-    return vectors[:, ::-1]
-
-
-def _kmeans(U: Array, k: int) -> np.ndarray:
-    with FEWER_CLUSTERS:
-        return KMeans(k, n_init=RESTARTS, random_state=0).fit_predict(U)
+        return leading_coordinates(S, start, g, ROUNDS, PRODUCTS, SHIFT)
+    root = S.sum(-1)[:, None] ** 0.5
+    N, Q, linalg = S / root / root.T, like(start, S), namespace(S).linalg
+    for _ in range(ROUNDS):
+        for _ in range(PRODUCTS):
+            Q = N @ Q + SHIFT * Q
+        Q = linalg.qr(Q)[0]
+    vectors = linalg.eigh(Q.T @ (N @ Q))[1]
+    return on_host((Q @ vectors).flip(-1)[:, :g] / root)

@@ -16,6 +16,8 @@ clusters, and the one to be safe against.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from scipy.spatial.distance import pdist
 
 from latentsimplex._types import Array
 from latentsimplex.compute.pairs import pack, unpack
+from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
 from latentsimplex.profiles import profile
 from latentsimplex.similarity import (
@@ -32,6 +35,7 @@ from latentsimplex.similarity import (
     Readings,
     checked_exponents,
     clip_exponents,
+    tables_exponents,
 )
 from latentsimplex.similarity.local_scaling import standardised
 
@@ -42,20 +46,62 @@ CLOUD_CLUSTERS = 6
 """T is the mean over clouds and over k = 2..6."""
 NO_GAIN = 1e-9
 """A temperature below this is rounding."""
+READ_TOGETHER = 1 << 20
+"""Entries of the matrices of tables that are read at once."""
 SEED = 0
 """The yardstick is a number that belongs to the view: clouds do not depend on the fit's random state."""
 
 
 def temperature(X: Array, kernel: Kernel, divergence: Divergence, name: str = "a view") -> float:
     """Return T of a view: the divergence that a cut of its cloud explains for each nat of labels."""
-    n = min(len(X), CLOUD_SAMPLES)
-    found = [
-        _explained_per_nat(clip_exponents(cloud_exponents(X, kernel, n, rng, name)), n, divergence)
-        for rng in np.random.default_rng(SEED).spawn(CLOUDS)
-    ]
-    T = float(np.mean(found)) * len(X) / n
+    return float(temperatures([X], kernel, divergence, Workers(1), [name])[0])
+
+
+def temperatures(
+    views: Sequence[Array],
+    kernel: Kernel,
+    divergence: Divergence,
+    workers: Workers,
+    names: Sequence[str] | None = None,
+) -> Array:
+    """Return T of each view (V,), the mean over its clouds; cutting clouds is what takes the time."""
+    names = ["a view"] * len(views) if names is None else names
+    sizes = [min(len(X), CLOUD_SAMPLES) for X in views]
+    if _reads_clouds(kernel):
+        clouds = [cloud(X, n, rng) for X, n in zip(views, sizes, strict=True) for rng in _generators()]
+        r = read_together(clouds, kernel, lambda i: f"a cloud like {names[i // CLOUDS]}")
+    else:
+        r = [
+            clip_exponents(laid_out)
+            for X, n, name in zip(views, sizes, names, strict=True)
+            for laid_out in laid_out_exponents(X, kernel, n, name)
+        ]
+    jobs = list(zip(r, np.repeat(sizes, CLOUDS).tolist(), strict=True))
+    found = list(workers.imap(lambda job: _explained_per_nat(job[0], job[1], divergence), jobs))
+    T = np.reshape(found, (-1, CLOUDS)).mean(axis=1) * [len(X) / n for X, n in zip(views, sizes, strict=True)]
     # two samples, or any number with one similarity for all pairs, cannot be cut to any gain
-    return T if T > NO_GAIN else 1.0
+    return np.where(T > NO_GAIN, T, 1.0)
+
+
+def _generators() -> list[np.random.Generator]:
+    return np.random.default_rng(SEED).spawn(CLOUDS)
+
+
+def read_together(tables: Sequence[Array], kernel: Kernel, name: Callable[[int], str]) -> list[Array]:
+    """Return the clipped exponents of each table, tables of one shape read at once as far as memory allows."""
+    found: list[Array] = []
+    for _, run in groupby(range(len(tables)), key=lambda i: tables[i].shape):
+        rows = list(run)
+        most = max(1, READ_TOGETHER // len(tables[rows[0]]) ** 2)
+        for start in range(0, len(rows), most):
+            batch = rows[start : start + most]
+            r = tables_exponents(kernel, np.stack([tables[i] for i in batch]), _renamed(name, batch))
+            found += list(clip_exponents(r))
+    return found
+
+
+def _renamed(name: Callable[[int], str], batch: list[int]) -> Callable[[int], str]:
+    return lambda i: name(batch[i])
 
 
 def _explained_per_nat(r: Array, n: int, divergence: Divergence) -> float:
@@ -66,17 +112,18 @@ def _explained_per_nat(r: Array, n: int, divergence: Divergence) -> float:
     return float((gains / (n * np.log(k))).mean())
 
 
-def cloud_exponents(
-    X: Array, kernel: Kernel, n: int, rng: np.random.Generator, name: str = "a view"
-) -> Array:
-    """Return the exponents that a kernel gives a cloud of n samples.
+def laid_out_exponents(X: Array, kernel: Kernel, n: int, name: str = "a view") -> list[Array]:
+    """Return the exponents that stand for those of clouds of n samples, for kernels that may not read clouds.
 
     A kernel that is not of this package, or a metric of its own, may make no sense of a cloud. Its values
     for the view are then laid out as a cloud would have them: the nearest two samples get the largest.
     """
-    if _reads_clouds(kernel):
-        return checked_exponents(kernel, cloud(X, n, rng), f"a cloud like {name}")
     r = unpack(checked_exponents(kernel, X, name))
+    return [_laid_out(r, n, rng) for rng in _generators()]
+
+
+def _laid_out(r: Array, n: int, rng: np.random.Generator) -> Array:
+    """Return exponents of n samples of a square matrix, in the order of the distances of a cloud."""
     kept = rng.permutation(len(r))[:n]
     order = np.argsort(pdist(rng.normal(size=(n, 2))))
     laid_out = np.empty(len(order))

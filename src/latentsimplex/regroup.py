@@ -6,21 +6,24 @@ Each proposes a state; :mod:`latentsimplex.search` keeps it when the loss falls.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from latentsimplex._arrays import stacked
 from latentsimplex._types import Array
-from latentsimplex.compute.cpu import pair_products
-from latentsimplex.divergence import P_CLIP, Divergence
+from latentsimplex.compute.threads import Workers
 from latentsimplex.em import Fit, Model, Pairs, Schedule, State, m_step, statistics
 from latentsimplex.labels import used_columns
-from latentsimplex.moves import Pattern, live_patterns, objective, refit
+from latentsimplex.moves import Pattern, live_patterns, objective, refit_all
 from latentsimplex.objective import ClusterPrice
-from latentsimplex.profiles import Profile, hard_pattern, profile
+from latentsimplex.profiles import profile
 from latentsimplex.starts import kmeans_labels, label_memberships
 from latentsimplex.structure import Charges, Group, make_group, merge_groups, total_worth
 
 SPLIT_SEED = 0
+FINALISTS = 3
+"""Numbers of clusters that are compared to the end; half the way tells the others off."""
 
 
 def charges_of(model: Model) -> Charges:
@@ -32,10 +35,11 @@ def charges_of(model: Model) -> Charges:
 def groups_of(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
     """Return a group for each pattern that has views, its clusters chosen anew."""
     gamma, stat = statistics(pairs, eta)
-    return [_group(gamma[l], stat[l], model) for l in np.flatnonzero(gamma > 0)]
+    live = np.flatnonzero(gamma > 0).tolist()
+    return list(pairs.workers.imap(lambda l: _group(gamma[l], stat[l], model), live))
 
 
-def _group(gamma: float, stat: Array, model: Model) -> Group:
+def _group(gamma: float, stat: Any, model: Model) -> Group:
     charges = charges_of(model)
     return make_group(gamma, stat, len(charges.clusters), model.divergence, charges)
 
@@ -43,7 +47,8 @@ def _group(gamma: float, stat: Array, model: Model) -> Group:
 def best_groups(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
     """Return the groups of :func:`groups_of`, merged as far as that is worth it."""
     charges = charges_of(model)
-    return merge_groups(groups_of(pairs, eta, model), len(charges.clusters), model.divergence, charges)
+    groups = groups_of(pairs, eta, model)
+    return merge_groups(groups, len(charges.clusters), model.divergence, charges, pairs.workers)
 
 
 def structured_state(
@@ -54,60 +59,6 @@ def structured_state(
     return state_of_groups(groups, n_patterns, pairs, model, schedule)
 
 
-def dispersed_temperature(pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Model) -> float:
-    """Return the temperature raised by the overdispersion of views, to n/2 at most.
-
-    Pairs of a view depend on each other through the samples they share, and no more than that: n^2 / 2 pairs
-    are n facts at least, which is what the temperature n/2 makes of them.
-    """
-    raised = model.temperature * overdispersion(pairs, labels, n_patterns, model)
-    return min(raised, max(model.temperature, pairs.n_samples / 2))
-
-
-def overdispersion(pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Model) -> float:
-    """Return how much more the evidence of views varies within patterns than a temperature of 1 nat allows.
-
-    What a pattern explains of a view, in nats, is a log-likelihood ratio: were it calibrated and about normal,
-    its variance over views would be twice its mean. Views of a pattern differ by more than that, as each has
-    its own contrast, so that views are less sure of their pattern than samples are of their cluster. The
-    start's partition of the views is enough to see it; without two views in a pattern with clusters, it is 1.
-    """
-    groups = best_groups(pairs, np.eye(n_patterns)[labels], model)
-    clustered = [group for group in groups if group.n_clusters > 1]
-    if not clustered:
-        return 1.0
-    nats = explained(pairs, clustered, model.divergence) / model.temperature
-    nats = nats[nats.max(axis=1) > 0]  # a view that no pattern explains belongs to none of them
-    if not len(nats):
-        return 1.0
-    followed = nats.argmax(axis=1)
-    sizes = np.bincount(followed, minlength=len(clustered))
-    own = nats[np.arange(len(nats)), followed]
-    means = np.bincount(followed, weights=own, minlength=len(clustered)) / np.maximum(sizes, 1)
-    freedom = np.maximum(sizes - 1, 0).sum()
-    if not freedom or own.mean() <= 0:
-        return 1.0
-    variance = np.square(own - means[followed]).sum() / freedom
-    return max(1.0, float(variance / (2 * own.mean())))
-
-
-def explained(pairs: Pairs, groups: list[Group], divergence: Divergence) -> Array:
-    """Return how much less each view diverges from each group's clusters than from a single one (V, groups)."""
-    terms = [
-        divergence.a_h(hard_pattern(group.stat / group.gamma, group.labels, divergence)) for group in groups
-    ]
-    A, H = np.stack([a for a, _ in terms]), np.array([h.sum() for _, h in terms])
-    found = np.empty((len(pairs), len(groups)))
-    m = A.shape[1]
-    for rows, F in pairs.blocks():
-        mean = F.mean(axis=1)
-        a, h = divergence.a_h(np.clip(divergence.mean(mean), P_CLIP, 1 - P_CLIP))
-        one_cluster = m * (h - mean * a)
-        gains = one_cluster[:, None] - (H - pair_products(F, A, pairs.workers))
-        found[rows] = pairs.weights[rows, None] * gains
-    return found
-
-
 def state_of_groups(
     groups: list[Group], n_patterns: int, pairs: Pairs, model: Model, schedule: Schedule
 ) -> State:
@@ -116,14 +67,14 @@ def state_of_groups(
     W = np.full((n_patterns, pairs.n_samples, g), 1 / g)
     B = np.tile(np.eye(g), (n_patterns, 1, 1))
     gamma = np.array([group.gamma for group in groups])
-    stat = np.stack([group.stat for group in groups])
+    stat = stacked([group.stat for group in groups])
     used, rate = len(groups), np.full(n_patterns, schedule.rate)
     for l, group in enumerate(groups):
         W[l], response = label_memberships(group.stat / group.gamma, group.labels, g, model.divergence)
         if model.learned_response:
             B[l] = response
     W[:used], B[:used], _ = m_step(
-        W[:used], B[:used], gamma, stat, model, pairs.workers, schedule.first_steps, rate[:used]
+        W[:used], B[:used], gamma, stat, model, pairs.workers, schedule, schedule.first_steps, rate[:used]
     )
     lam = np.zeros(n_patterns)
     lam[:used] = gamma / gamma.sum()
@@ -154,8 +105,8 @@ def recut_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> 
     """Return the state with each pattern cut into the number of clusters that is best; None if all have it.
 
     Samples that belong to several clusters at once look like clusters of their own to hard labels. So
-    numbers of clusters are compared by fitted memberships: the one that hard clusters would have, if that is
-    more, and then one cluster fewer for as long as it pays.
+    numbers of clusters are compared by fitted memberships: all from the one that hard clusters would have, or
+    the pattern's own if that is more, down to 1, since one cluster fewer may not pay where five fewer do.
     """
     charges = charges_of(model)
     g = len(charges.clusters)
@@ -164,28 +115,32 @@ def recut_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> 
         if not pattern.gamma:  # its last view has just left
             continue
         found = profile(pattern.stat / pattern.gamma, g, model.divergence)
-        worths = pattern.gamma * found.gains - charges.clusters
-
-        def fitted(k: int, pattern: Pattern = pattern, found: Profile = found) -> tuple[Pattern, float]:
-            mean_f = pattern.stat / pattern.gamma
-            W, B = label_memberships(mean_f, found.labels[k - 1], k, model.divergence)
-            if not model.learned_response:
-                B = np.eye(k)
-            cut = refit(pattern._replace(W=W, B=B), model, schedule, pairs.workers, schedule.first_steps)
-            return cut, objective(cut, model, pairs.workers)
-
-        k = len(used_columns(pattern.W))
+        most = int(np.argmax(pattern.gamma * found.gains - charges.clusters)) + 1
+        own = len(used_columns(pattern.W))
+        others = [k for k in range(1, max(most, own) + 1) if k != own]
+        cuts = cut_patterns(pattern, [found.labels[k - 1] for k in others], model, schedule, pairs.workers)
         value = objective(pattern, model, pairs.workers)
-        if (more := int(np.argmax(worths)) + 1) > k:
-            cut, lower = fitted(more)
-            if lower < value:
-                best[l], value, k = cut, lower, more
-        while k > 1:
-            cut, lower = fitted(k - 1)
-            if lower >= value:
-                break
-            best[l], value, k = cut, lower, k - 1
+        for cut in cuts:
+            if (lower := objective(cut, model, pairs.workers)) < value:
+                best[l], value = cut, lower
     return _replaced(fit.state, best, schedule) if best else None
+
+
+def cut_patterns(
+    pattern: Pattern, clusterings: list[np.ndarray], model: Model, schedule: Schedule, workers: Workers
+) -> list[Pattern]:
+    """Return the pattern with memberships fitted from each of several clusterings, the few that do best.
+
+    All are fitted for a while, and those on to the end that are ahead by then.
+    """
+    widest = max((int(labels.max()) + 1 for labels in clusterings), default=1)
+    mean_f = pattern.stat / pattern.gamma
+    starts = [label_memberships(mean_f, labels, widest, model.divergence) for labels in clusterings]
+    cuts = [pattern._replace(W=W, B=B if model.learned_response else np.eye(widest)) for W, B in starts]
+    for n_steps, kept in ((schedule.first_steps // 2, FINALISTS), (schedule.first_steps, 1)):
+        cuts = refit_all(cuts, model, schedule, workers, n_steps)
+        cuts = sorted(cuts, key=lambda cut: objective(cut, model, workers))[:kept]
+    return cuts
 
 
 def _replaced(state: State, patterns: dict[int, Pattern], schedule: Schedule) -> State:
@@ -232,14 +187,14 @@ class Members:
     """Some of the views of other pairs."""
 
     def __init__(self, pairs: Pairs, members: np.ndarray) -> None:
-        self.n_samples, self.workers = pairs.n_samples, pairs.workers
+        self.n_samples, self.workers, self.home = pairs.n_samples, pairs.workers, pairs.home
         self.constants, self.weights = pairs.constants[members], pairs.weights[members]
         self._pairs, self._members = pairs, members
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield rows and F[rows] over blocks of the members, in order."""
         start = 0
         for rows, F in self._pairs.blocks():
@@ -248,6 +203,14 @@ class Members:
                 yield slice(start, start + len(here)), F[here - rows.start]
                 start += len(here)
 
-    def values(self, v: int) -> Array:
+    def values(self, v: int) -> Any:
         """Return F[v] of the v-th member."""
         return self._pairs.values(int(self._members[v]))
+
+    def zeros(self, d: int) -> Any:
+        """Return zeros (d, m) where a pass over the views can add up statistics."""
+        return self._pairs.zeros(d)
+
+    def homed(self, stat: Any) -> Any:
+        """Return statistics where M steps want them."""
+        return self._pairs.homed(stat)

@@ -27,7 +27,6 @@ from latentsimplex.em import (
 from latentsimplex.moves import Move, merge_clusters, merge_patterns
 from latentsimplex.objective import ClusterPrice, continuation
 from latentsimplex.regroup import (
-    dispersed_temperature,
     join_patterns,
     recut_patterns,
     resumed_state,
@@ -43,21 +42,26 @@ Callback = Callable[[int, int, Expectation], None]
 
 BETWEEN_MOVES = 10
 """EM iterations that settle a state before and after a move."""
-SETTLED_WINDOW, SETTLED_TOL = 10, 1e-4
-"""A run with moves has settled when its loss falls by less than this share over this many iterations."""
+SETTLED_WINDOW, SETTLED_TOL = 3, 1e-5
+"""A run with moves has settled when its loss falls by less than this share of itself over so many iterations."""
+NATS_BETWEEN, NATS_AT_LAST = 1.0, 0.1
+"""Or by less than so many nats: before and after a move, and in the end."""
 
 PRICED_MOVES: tuple[Move, ...] = (recut_patterns, join_patterns, merge_patterns, split_pattern)
 SLOPED_MOVES: tuple[Move, ...] = (merge_clusters, merge_patterns)
 
 
 class Search(NamedTuple):
-    """The best of several runs, the start that it had, and of each run its loss and its agreement with the best."""
+    """The best of several runs, the start that it had, and of each run its loss and its agreement with the best.
+
+    ``searched`` are the views that the search looked at, whose start ``start_labels`` is.
+    """
 
     fit: Fit
     start_labels: np.ndarray
     start_losses: Array
     start_agreement: Array
-    temperature: float
+    searched: np.ndarray
 
 
 def best_of(
@@ -70,23 +74,21 @@ def best_of(
     rng: np.random.Generator,
     callback: Callback | None = None,
     moves: bool = False,
-    dispersed: bool = False,
 ) -> Search:
     """Run EM from ``n_init`` random starts and keep the one with the lowest loss.
 
     Without ``moves`` a start is the paper's: random memberships, then EM. With them it is spectral, and
     EM alternates with merges. Such a run depends on nothing but the partition of the views, so a
-    partition that came up before is not run again. ``dispersed`` raises the temperature to what the spread
-    of the views within patterns asks for, the same for all starts.
+    partition that came up before is not run again.
     """
     best: Fit | None = None
     best_labels = np.empty(0, dtype=np.intp)
     answers: list[Answer] = []
     known: dict[bytes, Answer] = {}
     for start, generator in enumerate(rng.spawn(n_init)):
+        if best is not None and schedule.stop():
+            break
         labels = kmeans_labels(pairs, n_patterns, generator)
-        if start == 0 and dispersed:
-            model = replace(model, temperature=dispersed_temperature(pairs, labels, n_patterns, model))
         if moves and labels.tobytes() in known:
             answers.append(known[labels.tobytes()])
             continue
@@ -104,7 +106,7 @@ def best_of(
     losses = np.array([answer.loss for answer in answers])
     kept = answers[int(np.argmin(losses))]
     agreed = np.array([agreement(answer, kept) for answer in answers])
-    return Search(best, best_labels, losses, agreed, model.temperature)
+    return Search(best, best_labels, losses, agreed, np.arange(len(pairs)))
 
 
 class Answer(NamedTuple):
@@ -146,8 +148,10 @@ def run_with_moves(
     Where clusters have a price, the start is the structure that is worth most; otherwise it has all the
     clusters there may be, and moves merge them.
     """
-    schedule = replace(schedule, window=SETTLED_WINDOW, tol=SETTLED_TOL)
-    between = replace(schedule, max_iter=min(BETWEEN_MOVES, schedule.max_iter))
+    schedule = until_settled(schedule, model)
+    between = replace(
+        schedule, max_iter=min(BETWEEN_MOVES, schedule.max_iter), fall=NATS_BETWEEN * model.temperature
+    )
     moves: tuple[Move, ...]
     if isinstance(model.penalty, ClusterPrice):
         state, moves = structured_state(pairs, labels, n_patterns, model, schedule), PRICED_MOVES
@@ -158,6 +162,8 @@ def run_with_moves(
     while falling:
         falling = False
         for propose in moves:
+            if schedule.stop():
+                break
             proposed = propose(pairs, fit, model, schedule)
             if proposed is None:
                 continue
@@ -168,13 +174,26 @@ def run_with_moves(
     return _after(fit, run(pairs, fit.state, model, schedule, callback))
 
 
+def until_settled(schedule: Schedule, model: Model) -> Schedule:
+    """Return the schedule of a run that goes on for as long as it is worth it."""
+    fall = NATS_AT_LAST * model.temperature
+    return replace(schedule, window=SETTLED_WINDOW, tol=SETTLED_TOL, fall=fall)
+
+
 def go_on(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, callback: Callback | None = None) -> Fit:
     """Run EM on other similarities of the same views, from the patterns and clusters of a fit.
 
     Where clusters have a price, their number stays, and with it the price.
     """
-    schedule = replace(schedule, window=SETTLED_WINDOW, tol=SETTLED_TOL)
+    schedule = until_settled(schedule, model)
     state = resumed_state(pairs, fit, model, schedule)
+    return run(pairs, state, model, schedule, None if callback is None else _numbered(callback, 0))
+
+
+def settle(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, callback: Callback | None = None) -> Fit:
+    """Run EM on all views from where a fit to a part of them ended."""
+    schedule = until_settled(schedule, model)
+    state = fit.state._replace(rate=np.full_like(fit.state.rate, schedule.rate))
     return run(pairs, state, model, schedule, None if callback is None else _numbered(callback, 0))
 
 
@@ -204,6 +223,14 @@ def spectral_state(
     for penalty in continuation(model.penalty):
         softer = replace(model, penalty=penalty)
         W[live], B[live], _ = m_step(
-            W[live], B[live], gamma[live], stat[live], softer, pairs.workers, schedule.first_steps, rate[live]
+            W[live],
+            B[live],
+            gamma[live],
+            stat[live],
+            softer,
+            pairs.workers,
+            schedule,
+            schedule.first_steps,
+            rate[live],
         )
     return State(W, B, lam, rate)

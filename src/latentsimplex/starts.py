@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import softmax
+from typing import Any
 
+import numpy as np
+
+from latentsimplex._arrays import like, namespace, on_host, softmax, stacked
 from latentsimplex._types import Array
-from latentsimplex.compute.cpu import add_statistics, pair_products
+from latentsimplex.compute import add_statistics, pair_products
 from latentsimplex.compute.pairs import unpack
 from latentsimplex.divergence import Divergence
 from latentsimplex.em import Pairs
@@ -26,10 +28,10 @@ def random_memberships(d: int, n: int, g: int, rng: np.random.Generator) -> Arra
     >>> random_memberships(2, 3, 4, np.random.default_rng(0)).sum(axis=-1).round(6).tolist()
     [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
-    return softmax(START_SCALE * rng.normal(size=(d, n, g)), axis=-1)
+    return softmax(START_SCALE * rng.normal(size=(d, n, g)))
 
 
-def spectral_memberships(mean_f: Array, g: int, divergence: Divergence) -> tuple[Array, Array]:
+def spectral_memberships(mean_f: Any, g: int, divergence: Divergence) -> tuple[Array, Array]:
     """Return W (n, g) and the response B (g, g) from spectral clustering of a pattern's mean similarity.
 
     Parameters
@@ -44,9 +46,7 @@ def spectral_memberships(mean_f: Array, g: int, divergence: Divergence) -> tuple
     return label_memberships(mean_f, spectral_clusters(unpack(divergence.mean(mean_f)), g), g, divergence)
 
 
-def label_memberships(
-    mean_f: Array, labels: np.ndarray, g: int, divergence: Divergence
-) -> tuple[Array, Array]:
+def label_memberships(mean_f: Any, labels: np.ndarray, g: int, divergence: Divergence) -> tuple[Array, Array]:
     """Return W (n, g) that is nearly sure of the labels, and the mean similarity of their clusters B (g, g).
 
     Clusters beyond those of the labels are empty for good.
@@ -58,12 +58,12 @@ def label_memberships(
     return W, block_means(unpack(divergence.mean(mean_f)), labels, g)
 
 
-def block_means(S: Array, labels: np.ndarray, g: int) -> Array:
+def block_means(S: Any, labels: np.ndarray, g: int) -> Array:
     """Return the mean similarity between and within clusters (g, g), kept off 0 and 1; S has a zero diagonal."""
     Z = np.eye(g)[labels]
     sizes = Z.sum(axis=0)
     pairs = np.outer(sizes, sizes) - np.diag(sizes)
-    return np.clip(Z.T @ S @ Z / np.maximum(pairs, 1), RESPONSE_CLIP, 1 - RESPONSE_CLIP)
+    return np.clip(Z.T @ on_host(S @ like(Z, S)) / np.maximum(pairs, 1), RESPONSE_CLIP, 1 - RESPONSE_CLIP)
 
 
 def kmeans_labels(pairs: Pairs, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -83,13 +83,12 @@ def kmeans_labels(pairs: Pairs, k: int, rng: np.random.Generator) -> np.ndarray:
         if np.array_equal(new, labels):
             break
         labels = new
-        sizes = np.bincount(labels, minlength=k)
-        filled = sizes > 0
-        centres[filled] = sums[filled] / sizes[filled, None]
+        sizes = like(np.bincount(labels, minlength=k), sums)[:, None]
+        centres = namespace(sums).where(sizes > 0, sums / (sizes + (sizes == 0)), like(centres, sums))
     return labels
 
 
-def _plus_plus(pairs: Pairs, k: int, rng: np.random.Generator) -> Array:
+def _plus_plus(pairs: Pairs, k: int, rng: np.random.Generator) -> Any:
     """Return k views' pair values, each drawn in proportion to its squared distance from those before."""
     V = len(pairs)
     centres = [pairs.values(int(rng.integers(V)))]
@@ -99,18 +98,18 @@ def _plus_plus(pairs: Pairs, k: int, rng: np.random.Generator) -> Array:
         total = nearest.sum()
         pick = rng.choice(V, p=nearest / total) if total > 0 else rng.integers(V)
         centres.append(pairs.values(int(pick)))
-    return np.array(centres)
+    return stacked(centres)
 
 
-def _squared_distances(pairs: Pairs, centre: Array) -> Array:
-    return np.concatenate([((F - centre) ** 2).sum(axis=1) for _, F in pairs.blocks()])
+def _squared_distances(pairs: Pairs, centre: Any) -> Array:
+    return np.concatenate([on_host(((F - centre) ** 2).sum(-1)) for _, F in pairs.blocks()])
 
 
-def _assign(pairs: Pairs, centres: Array) -> tuple[np.ndarray, Array]:
+def _assign(pairs: Pairs, centres: Any) -> tuple[np.ndarray, Any]:
     """Return the nearest centre of each view and the sum of the views of each centre."""
-    norms = (centres**2).sum(axis=1)
+    norms = on_host((centres**2).sum(-1))
     labels = np.empty(len(pairs), dtype=np.intp)
-    sums = np.zeros_like(centres)
+    sums = pairs.zeros(len(centres))
     for rows, F in pairs.blocks():
         labels[rows] = np.argmin(norms - 2 * pair_products(F, centres, pairs.workers), axis=1)
         add_statistics(sums, np.eye(len(centres))[labels[rows]], F, pairs.workers)

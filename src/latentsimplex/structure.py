@@ -8,12 +8,13 @@ explain of the divergence, less the price of their labels and of saying which pa
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
 
 from latentsimplex._types import Array
+from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
 from latentsimplex.profiles import profile
 
@@ -32,7 +33,7 @@ class Group(NamedTuple):
     """
 
     gamma: float
-    stat: Array
+    stat: Any
     labels: np.ndarray
     worth: float
 
@@ -42,7 +43,7 @@ class Group(NamedTuple):
         return int(self.labels.max()) + 1
 
 
-def make_group(gamma: float, stat: Array, g: int, divergence: Divergence, charges: Charges) -> Group:
+def make_group(gamma: float, stat: Any, g: int, divergence: Divergence, charges: Charges) -> Group:
     """Return the group of views with these statistics, cut into the number of clusters that is worth most."""
     found = profile(stat / gamma, g, divergence)
     worths = gamma * found.gains - charges.clusters
@@ -58,7 +59,9 @@ def total_worth(groups: list[Group], charges: Charges) -> float:
     )
 
 
-def merge_groups(groups: list[Group], g: int, divergence: Divergence, charges: Charges) -> list[Group]:
+def merge_groups(
+    groups: list[Group], g: int, divergence: Divergence, charges: Charges, workers: Workers
+) -> list[Group]:
     """Return the best structure on the way from these groups to a single one.
 
     At each step two groups become one, of the candidates the pair whose union is worth most. The whole way is
@@ -67,11 +70,18 @@ def merge_groups(groups: list[Group], g: int, divergence: Divergence, charges: C
     best, best_worth = groups, total_worth(groups, charges)
     unions: dict[tuple[int, int], Group] = {}
     while len(groups) > 1:
-        for i, j in candidates(groups):
-            key = (id(groups[i]), id(groups[j]))
-            if key not in unions:
-                gamma, stat = groups[i].gamma + groups[j].gamma, groups[i].stat + groups[j].stat
-                unions[key] = make_group(gamma, stat, g, divergence, charges)
+        new = [
+            (one, other)
+            for one, other in ((groups[i], groups[j]) for i, j in candidates(groups))
+            if (id(one), id(other)) not in unions
+        ]
+        made = workers.imap(
+            lambda both: make_group(
+                both[0].gamma + both[1].gamma, both[0].stat + both[1].stat, g, divergence, charges
+            ),
+            new,
+        )
+        unions |= {(id(one), id(other)): union for (one, other), union in zip(new, made, strict=True)}
         # keys hold ids of groups that are alive: a group that is gone takes its unions along
         alive = {id(group): k for k, group in enumerate(groups)}
         merged = [
@@ -92,10 +102,10 @@ def candidates(groups: list[Group]) -> list[tuple[int, int]]:
 
     Near is Ward's sense: how much the views of both lose when their best unconstrained patterns become one.
     """
-    means = np.stack([group.stat / group.gamma for group in groups])
+    means = [group.stat / group.gamma for group in groups]
     gammas = np.array([group.gamma for group in groups])
     loss = np.full((len(groups), len(groups)), np.inf)
     for i, j in combinations(range(len(groups)), 2):
         weight = gammas[i] * gammas[j] / (gammas[i] + gammas[j])
-        loss[i, j] = loss[j, i] = weight * np.square(means[i] - means[j]).sum()
+        loss[i, j] = loss[j, i] = weight * float(((means[i] - means[j]) ** 2).sum())
     return sorted({(min(i, j), max(i, j)) for i, j in enumerate(loss.argmin(axis=1).tolist())})

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from latentsimplex._types import Array
+from latentsimplex._types import Array, Indices
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Views(Sequence[Array]):
     n_samples: int
     widths: list[int]
     load: Callable[[int], Array]
+    stack: Array | None = None
 
     @property
     def n_features(self) -> int:
@@ -51,6 +52,10 @@ class Views(Sequence[Array]):
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def tables(self, members: Indices) -> Array:
+        """Return some views that have one number of features as an array (b, n, p)."""
+        return np.stack([self.load(int(v)) for v in members]) if self.stack is None else self.stack[members]
 
     def __getitem__(self, v: Any) -> Any:
         if not 0 <= v < len(self):
@@ -73,6 +78,8 @@ def as_views(data: Any, views: Any = "whole", precomputed: bool = False) -> View
         Each view is an n x n similarity; one 2-D array is then one view.
     """
     _check_cut(views)
+    if _is_plain_stack(data) and isinstance(views, str) and views == "whole":
+        return _from_stack(data)
     if isinstance(data, Mapping) and not sparse.issparse(data):  # SciPy's DOK matrices are dicts too
         parts, labels = list(data.values()), [f"views[{key!r}]" for key in data]
         names = [str(key) for key in data]
@@ -116,7 +123,7 @@ def _n_dimensions(item: Any) -> int:
 def _from_parts(parts: list[Any], labels: list[str], names: list[str]) -> Views:
     if not parts:
         raise ValueError("The data hold no views (an empty collection): pass at least one table of samples.")
-    tables = [_table(part, label) for part, label in zip(parts, labels, strict=True)]
+    tables = _one_stack(parts) or [_table(part, label) for part, label in zip(parts, labels, strict=True)]
     first = tables[0].shape[0]
     for table, label in zip(tables, labels, strict=True):
         if table.shape[0] != first:
@@ -133,6 +140,36 @@ def _from_parts(parts: list[Any], labels: list[str], names: list[str]) -> Views:
         widths=[table.shape[1] for table in tables],
         load=lambda v: _dense(tables[v]),
     )
+
+
+def _is_plain_stack(data: Any) -> bool:
+    """Return whether the data are a (V, n, p) array without fault; others go the way that finds the fault."""
+    plain = type(data) is np.ndarray and data.ndim == 3 and data.dtype in (np.float64, np.float32)
+    return (
+        plain
+        and data.shape[0] > 0
+        and data.shape[1] > 1
+        and data.shape[2] > 0
+        and bool(np.isfinite(data).all())
+    )
+
+
+def _from_stack(data: Array) -> Views:
+    stack = np.ascontiguousarray(data, dtype=np.float64)
+    V, n, p = stack.shape
+    names = [f"view{v}" for v in range(V)]
+    return Views(names, None, None, n, [p] * V, lambda v: stack[v], stack)
+
+
+def _one_stack(parts: list[Any]) -> list[Any] | None:
+    """Return plain arrays of one shape without fault, checked all at once, as they are; None for any others."""
+    first = parts[0]
+    if type(first) is not np.ndarray or first.ndim != 2 or len(first) < 2 or not first.size:
+        return None
+    plain = all(
+        type(part) is np.ndarray and part.dtype == np.float64 and part.shape == first.shape for part in parts
+    )
+    return parts if plain and np.isfinite(np.stack(parts)).all() else None
 
 
 def _from_table(data: Any, views: Any, precomputed: bool) -> Views:

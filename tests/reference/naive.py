@@ -261,6 +261,31 @@ def softmax_gradient(W, gW) -> np.ndarray:
     return np.array([[x * (y - mean) for x, y in zip(w, g, strict=True)] for w, g, mean in rows])
 
 
+def natural_gradient(W, gW, gamma: float) -> np.ndarray:
+    """Give a gradient in W less its mean under W, row by row, over the views' weight in the pairs of a sample.
+
+    What is empty stays so.
+    """
+    rows = [(w, g, sum(x * y for x, y in zip(w, g, strict=True))) for w, g in zip(W, gW, strict=True)]
+    scale = gamma * (len(W) - 1)
+    return np.array(
+        [
+            [(y - mean) / scale if x > 1e-100 else 0.0 for x, y in zip(w, g, strict=True)]
+            for w, g, mean in rows
+        ]
+    )
+
+
+def natural_response_gradient(W, gB, gamma: float) -> list:
+    """Give a gradient in B over the views' weight in the pairs of two clusters, at least one pair, row by row."""
+    found = []
+    for a in range(len(gB)):
+        for b in range(a + 1):
+            pairs = sum((W[i, a] * W[j, b] + W[j, a] * W[i, b]) / 2 for i, j in packed_pairs(len(W)))
+            found.append(gB[a, b] / (gamma * max(pairs, 1)))
+    return found
+
+
 def trim_memberships(W) -> tuple:
     """Keep the columns that are some sample's largest, heaviest first; also give point-wise labels."""
     largest = [list(row).index(max(row)) for row in W]
@@ -295,14 +320,14 @@ def coassignment(W) -> np.ndarray:
 
 
 def spectral_labels(P, n_clusters: int, seed=0) -> np.ndarray:
-    """Cluster a dense co-assignment matrix spectrally, its diagonal kept."""
+    """Cluster a dense co-assignment matrix spectrally, its diagonal kept, from as many starts as find the best."""
     n = len(P)
     if n_clusters == 1:
         return np.zeros(n, dtype=int)
     root = [math.sqrt(sum(row)) for row in P]
     vectors = np.linalg.eigh([[P[i, j] / (root[i] * root[j]) for j in range(n)] for i in range(n)])[1]
     embedding = np.array([vectors[i, -n_clusters:] / root[i] for i in range(n)])  # eigh puts the largest last
-    return KMeans(n_clusters=n_clusters, n_init=10, random_state=seed).fit(embedding).labels_
+    return KMeans(n_clusters=n_clusters, n_init=100, random_state=seed).fit(embedding).labels_
 
 
 def consensus(view_patterns, memberships, weights=None, seed=0) -> dict:

@@ -1,10 +1,14 @@
-"""The package agrees with the plain loops of naive.py to ten digits."""
+"""The package agrees with the plain loops of naive.py: to ten digits, and to five where pair values are stored.
+
+Pair values are of single precision in a fit. What is computed from them is held to ten digits on pair values of
+double precision, and those of a fit to what single precision leaves.
+"""
 
 import numpy as np
 import pytest
 
 from latentsimplex import em
-from latentsimplex.compute.cpu import pair_objective, pair_terms
+from latentsimplex.compute import pair_objective, pair_products, pair_terms, prepared
 from latentsimplex.compute.threads import Workers
 from latentsimplex.consensus import form_consensus
 from latentsimplex.divergence import DIVERGENCES, P_CLIP
@@ -28,6 +32,7 @@ from problems import (
     KINDS,
     PENALTY_NAMES,
     TEMPERATURES,
+    ArrayPairs,
     clustered_views,
     make_problem,
     mixed_memberships,
@@ -45,12 +50,29 @@ def assert_close(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-13 * scale)
 
 
+def assert_single(actual, expected):
+    """Five digits of the largest entry: what is left of single precision where terms cancel."""
+    scale = np.max(np.abs(expected), initial=0.0)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5 * scale)
+
+
 def naive_similarities(problem):
     """Return s (V, m) of a problem by the loops alone."""
     exponents = [
         naive.local_scaling_exponents(X, s_clip=S_CLIP, quantile=KERNEL.quantile) for X in problem.data
     ]
     return np.exp(-np.array(exponents))
+
+
+def naive_pairs(problem, s):
+    """Return the pair values of similarities s (V, m) by the loops alone, in double precision."""
+    f, const = (
+        np.vectorize(lambda x, part=part: part(x, problem.kind))
+        for part in (naive.template_f, naive.template_const)
+    )
+    pairs = ArrayPairs(f(s))
+    pairs.constants = const(s).sum(axis=1)
+    return pairs
 
 
 @pytest.fixture(params=SEEDS, name="seed")
@@ -190,35 +212,47 @@ def test_e_step(problem):
     eta = naive.e_step(K, lam, temperature)
     stat, gamma = naive.statistics(eta, s, problem.kind)
 
-    found = em.e_step(problem.pairs(), problem.state, problem.model)
-    assert_close(found.eta, eta)
-    assert_close(found.gamma, gamma)
-    assert_close(found.stat, stat[lam > 0])
-    assert_close(found.loss, naive.loss(K, lam, list(W), problem.penalty, temperature))
-    assert_close(found.expected_loss, naive.expected_loss(K, eta, lam, list(W), problem.penalty))
-    assert_close(em.update_weights(found.gamma), naive.update_lambda(eta))
-    assert_close(found.mass, gamma)
+    for pairs, agree in ((naive_pairs(problem, s), assert_close), (problem.pairs(), assert_single)):
+        found = em.e_step(pairs, problem.state, problem.model)
+        agree(found.eta, eta)
+        agree(found.gamma, gamma)
+        agree(found.stat, stat[lam > 0])
+        agree(found.loss, naive.loss(K, lam, list(W), problem.penalty, temperature))
+        agree(found.expected_loss, naive.expected_loss(K, eta, lam, list(W), problem.penalty))
+        agree(em.update_weights(found.gamma), naive.update_lambda(eta))
+        agree(found.mass, gamma)
+
+
+def test_pair_values_and_constants_of_a_fit(problem):
+    """In the paper's divergence f and const grow without bound where s nears 1, so digits are those of the exponent."""
+    pairs, expected = problem.pairs(), naive_pairs(problem, naive_similarities(problem))
+    F = np.concatenate([F for _, F in pairs.blocks()])
+    assert F.dtype == np.float32
+    assert_single(F, expected.F)
+    assert_single(pairs.constants, expected.constants)
 
 
 def test_e_step_of_views_with_weights(problem):
     """A view of weight u counts as if its divergence from every pattern were u times as large."""
     W, B, lam, _ = problem.state
-    pairs, s = problem.pairs(), naive_similarities(problem)
-    pairs.weights = u = np.linspace(0.4, 1.7, len(s))
+    s = naive_similarities(problem)
+    u = np.linspace(0.4, 1.7, len(s))
     K = u[:, None] * naive.divergences_K(s, list(W), problem.kind, responses=B)
     temperature = problem.model.temperature
     eta = naive.e_step(K, lam, temperature)
     stat, mass = naive.statistics(u[:, None] * eta, s, problem.kind)
 
-    found = em.e_step(pairs, problem.state, problem.model)
-    assert_close(found.eta, eta)
-    assert_close(found.gamma, eta.sum(axis=0))
-    assert_close(found.mass, mass)
-    assert_close(found.stat, stat[lam > 0])
-    assert_close(found.loss, naive.loss(K, lam, list(W), problem.penalty, temperature))
-    assert_close(found.expected_loss, naive.expected_loss(K, eta, lam, list(W), problem.penalty))
-    for actual, expected in zip(em.statistics(pairs, eta), (mass, stat), strict=True):
-        assert_close(actual, expected)
+    for pairs, agree in ((naive_pairs(problem, s), assert_close), (problem.pairs(), assert_single)):
+        pairs.weights = u
+        found = em.e_step(pairs, problem.state, problem.model)
+        agree(found.eta, eta)
+        agree(found.gamma, eta.sum(axis=0))
+        agree(found.mass, mass)
+        agree(found.stat, stat[lam > 0])
+        agree(found.loss, naive.loss(K, lam, list(W), problem.penalty, temperature))
+        agree(found.expected_loss, naive.expected_loss(K, eta, lam, list(W), problem.penalty))
+        for actual, expected in zip(em.statistics(pairs, eta), (mass, stat), strict=True):
+            agree(actual, expected)
 
 
 @pytest.mark.parametrize("eta", [[[0.7, 0.3], [0.9, 0.1]], [[0.5, 0.3, 0.2]], [[0.2, 0.4, 0.4]]], ids=str)
@@ -239,7 +273,7 @@ def m_step_terms(problem):
 
 def test_m_step_objective_and_gradients_in_memberships_and_responses(problem):
     W, B, gamma, stat = m_step_terms(problem)
-    value, dW, dB = pair_objective(W, B, gamma, stat, problem.model.divergence, Workers(1))
+    value, dW, dB = pair_objective(W, B, gamma, prepared(stat), problem.model.divergence, Workers(1))
     R, dR = problem.model.penalty.value_gradient(W)
     for l, (w, b) in enumerate(zip(W, B, strict=True)):
         arguments = (stat[l], gamma[l], problem.kind)
@@ -251,35 +285,62 @@ def test_m_step_objective_and_gradients_in_memberships_and_responses(problem):
 def test_divergences_of_views_from_patterns(problem):
     """K = H - F A^T + const, which the E step only shows through eta and the loss."""
     W, B, _, _ = problem.state
-    pairs = problem.pairs()
-    A, H = pair_terms(W, B, problem.model.divergence, Workers(1))
-    K = np.concatenate([H - F @ A.T + pairs.constants[rows, None] for rows, F in pairs.blocks()])
-    expected = naive.divergences_K(naive_similarities(problem), list(W), problem.kind, responses=B)
+    s = naive_similarities(problem)
+    pairs = naive_pairs(problem, s)
+    A, H = pair_terms(W, B, problem.model.divergence, pairs)
+    K = np.concatenate(
+        [H - pair_products(F, A, pairs.workers) + pairs.constants[rows, None] for rows, F in pairs.blocks()]
+    )
+    expected = naive.divergences_K(s, list(W), problem.kind, responses=B)
     # terms of the size of H cancel where a pattern is close to a view
     np.testing.assert_allclose(K, expected, rtol=1e-10, atol=1e-12 * np.abs(H).max())
 
 
-def test_m_step_objective_and_gradient_in_theta_and_phi(problem, monkeypatch):
+def m_step_slopes(monkeypatch, problem, schedule):
+    """Return the values and directions that the M step's descent sees at its start, which it must not leave."""
     W, B, gamma, stat = m_step_terms(problem)
     seen = {}
 
-    def descend(start, value_gradient, n_steps, rate):
-        seen["value"], seen["gradient"] = value_gradient(start)
-        return start, np.zeros(len(start), dtype=bool)
+    def descend(start, slopes, n_steps, rate, caps=None):
+        seen["value"], seen["direction"] = slopes(start)
+        return start, rate
 
-    monkeypatch.setattr(em, "adam", descend)
+    monkeypatch.setattr(em, schedule.optimizer, descend)
+    monkeypatch.setattr(em, "is_small", lambda stat: False)  # the compiled form has tests of its own
     rate = np.full(len(W), 0.1)
-    unmoved, same_response, _ = em.m_step(W, B, gamma, stat, problem.model, Workers(1), 1, rate)
+    unmoved, same_response, _ = em.m_step(W, B, gamma, stat, problem.model, Workers(1), schedule, 1, rate)
     assert_close(unmoved, W)
     assert_close(same_response, B)
+    return seen["value"], seen["direction"]
+
+
+def test_m_step_objective_and_gradient_in_theta_and_phi(problem, monkeypatch):
+    W, B, gamma, stat = m_step_terms(problem)
+    value, gradient = m_step_slopes(monkeypatch, problem, em.Schedule(**em.OPTIMIZERS["adam"]))
     for l, (w, b) in enumerate(zip(W, B, strict=True)):
         arguments = (stat[l], gamma[l], problem.kind)
-        assert_close(seen["value"][l], naive.m_objective(w, *arguments, problem.penalty, B=b))
+        assert_close(value[l], naive.m_objective(w, *arguments, problem.penalty, B=b))
         dW = naive.m_gradient(w, *arguments, problem.penalty, B=b)
         expected = naive.softmax_gradient(w, dW).ravel().tolist()
         if problem.model.learned_response:
             expected += naive.sigmoid_gradient(b, naive.response_gradient(w, b, *arguments))
-        assert_close(seen["gradient"][l], expected)
+        assert_close(gradient[l], expected)
+
+
+def test_m_step_objective_and_natural_gradient(problem, monkeypatch):
+    """The gradient in W and B over what each weighs: gamma (n - 1) a sample, gamma and its pairs a pair of clusters."""
+    W, B, gamma, stat = m_step_terms(problem)
+    value, direction = m_step_slopes(monkeypatch, problem, em.Schedule(**em.OPTIMIZERS["mirror"]))
+    for l, (w, b) in enumerate(zip(W, B, strict=True)):
+        arguments = (stat[l], gamma[l], problem.kind)
+        assert_close(value[l], naive.m_objective(w, *arguments, problem.penalty, B=b))
+        dW = naive.m_gradient(w, *arguments, problem.penalty, B=b)
+        expected = naive.natural_gradient(w, dW, gamma[l]).ravel().tolist()
+        if problem.model.learned_response:
+            expected += naive.natural_response_gradient(
+                w, naive.response_gradient(w, b, *arguments), gamma[l]
+            )
+        assert_close(direction[l], expected)
 
 
 def test_loss_at_the_end_of_a_search(seed, kind, penalty, temperature):
@@ -290,15 +351,21 @@ def test_loss_at_the_end_of_a_search(seed, kind, penalty, temperature):
     fit = best_of(problem.pairs(), g, d, problem.model, schedule, 1, np.random.default_rng(seed)).fit
 
     memberships, lam = list(fit.state.W), fit.state.lam
-    K = naive.divergences_K(naive_similarities(problem), memberships, kind)
+    s = naive_similarities(problem)
+    K = naive.divergences_K(s, memberships, kind)
     eta = naive.e_step(K, lam, temperature)
+    # pair values of a fit are of single precision
+    assert_single(fit.expectation.eta, eta)
+    assert_single(fit.loss_curve[-1], naive.loss(K, lam, memberships, penalty, temperature))
+    assert_single(fit.expected_loss_curve[-1], naive.expected_loss(K, eta, lam, memberships, penalty))
     # EM drives some p to within 1e-8 of 1, where one rounding of p shows in the ninth digit of log(1 - p)
     loose = {"rtol": 1e-9, "atol": 1e-12}
-    np.testing.assert_allclose(fit.expectation.eta, eta, rtol=1e-7, atol=1e-12)
+    found = em.e_step(naive_pairs(problem, s), fit.state, problem.model)
+    np.testing.assert_allclose(found.eta, eta, rtol=1e-7, atol=1e-12)
     expected = naive.loss(K, lam, memberships, penalty, temperature)
-    np.testing.assert_allclose(fit.loss_curve[-1], expected, **loose)
+    np.testing.assert_allclose(found.loss, expected, **loose)
     expected = naive.expected_loss(K, eta, lam, memberships, penalty)
-    np.testing.assert_allclose(fit.expected_loss_curve[-1], expected, **loose)
+    np.testing.assert_allclose(found.expected_loss, expected, **loose)
 
 
 # Estimates and consensus

@@ -34,10 +34,74 @@ def rings(n=60, seed=0):
     return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), ring
 
 
+def off_diagonal(S):
+    return S[np.triu_indices(len(S), 1)]
+
+
+def mixture_by_hand(M, mean, reached):
+    """Return the similarities of the powers of M whose means enclose ``mean``, mixed to the mean that was reached."""
+
+    def of(K):
+        return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
+
+    lengths = [2, *(length for k in range(1, 15) for length in (3 * 2 ** (k - 1), 2 ** (k + 1)))]
+    powers = [np.linalg.matrix_power(M, length) for length in lengths]
+    powers = [K / np.trace(K) for K in powers]
+    above = next(k for k, K in enumerate(powers) if off_diagonal(of(K)).mean() >= mean)
+    if above == 0:
+        return of(powers[0])
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        w = (low + high) / 2
+        S = of((1 - w) * powers[above - 1] + w * powers[above])
+        low, high = (low, w) if off_diagonal(S).mean() > reached else (w, high)
+    return S
+
+
+@pytest.mark.parametrize("mean", [1e-4, 0.05, 0.1, 0.13, 0.2, 0.37, 0.6, 0.9])
+def test_a_walk_that_stops_at_one_of_two_lengths(mean):
+    S = similarity(X, neighbours=6, mean=mean)
+    M = Diffusion(neighbours=6).walk(X[None])[0]
+    np.testing.assert_allclose(S, mixture_by_hand(M, mean, off_diagonal(S).mean()), atol=1e-9)
+
+
+def test_walks_of_several_tables_stop_at_their_own_lengths():
+    """Clusters far apart need long walks, a cloud a short one."""
+    data = np.stack([X, X + 20 * (np.arange(40) % 8)[:, None], X[:, [0, 0, 0]], X])
+    kernel = Diffusion(neighbours=5, mean=0.3)
+    for M, r in zip(kernel.walk(data), kernel.exponents(data), strict=True):
+        S = unpack(np.exp(-r), diagonal=1.0)
+        assert off_diagonal(S).mean() == pytest.approx(0.3, abs=1e-3)
+        np.testing.assert_allclose(S, mixture_by_hand(M, 0.3, off_diagonal(S).mean()), atol=1e-9)
+
+
+def test_the_walk_is_lazy_and_symmetric_and_keeps_its_mass():
+    """D^(1/2) M D^(-1/2) has rows that sum to 1, with D found from M's leading eigenvector."""
+    for M in Diffusion(neighbours=4).walk(np.stack([X, X**3])):
+        assert np.allclose(M, M.T)
+        np.testing.assert_allclose(np.diag(M), 0.5, atol=1e-9)
+        values, vectors = np.linalg.eigh(M)
+        assert values[-1] == pytest.approx(1)
+        root = vectors[:, -1]
+        np.testing.assert_allclose((M * root / root[:, None]).sum(axis=1), 1)
+
+
+def test_samples_as_near_as_the_last_neighbour_are_neighbours_too():
+    line = np.arange(12.0)[:, None]
+    lattice = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+    for data, k in ((line, 3), (lattice, 3)):
+        order = np.random.default_rng(0).permutation(len(data))
+        one, other = (similarity(d, neighbours=k, mean=0.2, standardise=False) for d in (data, data[order]))
+        np.testing.assert_allclose(other, one[np.ix_(order, order)], atol=1e-9)
+    joined = Diffusion(neighbours=3, standardise=False).walk(lattice[None])[0] > 1e-6
+    inner = 12  # the middle of the lattice: four nearest, though three were asked for
+    assert np.flatnonzero(joined[inner]).tolist() == [7, 11, 12, 13, 17]
+
+
 @pytest.mark.parametrize("mean", [0.1, 0.25, 0.5])
 def test_the_mean_similarity_is_the_one_asked_for(mean):
     S = similarity(X, mean=mean)
-    assert S[np.triu_indices(40, 1)].mean() == pytest.approx(mean, abs=0.01)
+    assert S[np.triu_indices(40, 1)].mean() == pytest.approx(mean, abs=1e-3)
 
 
 def test_similarities_are_positive_semi_definite():
@@ -152,7 +216,8 @@ def test_balance_gives_all_samples_the_same_mean(mean):
 
 def test_balanced_similarities_are_a_factor_for_each_sample():
     s = np.exp(-Diffusion(mean=0.2).exponents(X))
-    S, level = unpack(s), unpack(balanced(s))
+    S = unpack(s, diagonal=1.0)
+    level = balanced(S[None])[0]
     off = ~np.eye(40, dtype=bool)
     assert level.max() < 1
     logs = np.log(level[off] / S[off])
@@ -164,7 +229,8 @@ def test_balanced_similarities_are_a_factor_for_each_sample():
 
 
 def test_balance_never_goes_past_one():
-    assert balanced(np.array([1.0, 0.9, 0.9, 1.0, 0.9, 1.0])).max() <= 1
+    S = unpack(np.array([1.0, 0.9, 0.9, 1.0, 0.9, 1.0]), diagonal=1.0)
+    assert balanced(S[None]).max() <= 1
 
 
 def test_order_of_samples_does_not_matter():

@@ -84,7 +84,8 @@ def test_large_numbers_of_samples_are_written_to_be_read():
 
 
 def test_pair_values_are_kept_exactly_when_they_fit():
-    working, values = working_bytes(30, 2), 3 * 435 * 8
+    """They are of single precision: four bytes each."""
+    working, values = working_bytes(30, 2), 3 * 435 * 4
     assert keep_pairs(3, 30, 2, working + values)
     assert not keep_pairs(3, 30, 2, working + values - 1)
 
@@ -94,9 +95,9 @@ def test_recomputing_pair_values_gives_the_same_fit(similarity, monkeypatch):
     data = clustered_views(np.random.default_rng(0), 20, 4)
     kept, scanned = [], LocalPairs.__init__
 
-    def watched(self, views, kernel, divergence, workers, keep, weights):
+    def watched(self, views, kernel, divergence, workers, keep, *arguments):
         kept.append(keep)
-        scanned(self, views, kernel, divergence, workers, keep, weights)
+        scanned(self, views, kernel, divergence, workers, keep, *arguments)
 
     monkeypatch.setattr(LocalPairs, "__init__", watched)
     models = [

@@ -119,12 +119,18 @@ def test_a_merged_clusters_response_is_the_mean_by_mass():
     assert np.array_equal(poured, poured.T)
 
 
-def test_an_emptied_column_stays_empty_through_em():
-    for penalty in MANY_PENALTIES:
-        model = a_model(penalty=penalty)
-        again = refit(pour(a_pattern(), 0, 2, learned=False), model, SCHEDULE, Workers(1))
-        assert again.W[:, 2].max() < EMPTY, penalty
-        assert n_filled(again.W) == 3, penalty
+@pytest.mark.parametrize("optimizer", em.OPTIMIZERS)
+@pytest.mark.parametrize("penalty", MANY_PENALTIES)
+@KIND
+def test_an_emptied_column_stays_empty_through_em(kind, penalty, optimizer):
+    """Else a path of merges would never come to its end."""
+    model, schedule = a_model(kind, penalty=penalty), Schedule(**em.OPTIMIZERS[optimizer])
+    pattern = a_pattern(kind=kind)
+    for left in (3, 2, 1):
+        filled = np.flatnonzero(pattern.W.max(axis=0) > EMPTY)
+        pattern = refit(pour(pattern, filled[0], filled[-1], learned=False), model, schedule, Workers(1))
+        assert pattern.W[:, filled[-1]].max() < EMPTY
+        assert n_filled(pattern.W) == left
 
 
 @KIND
@@ -299,7 +305,8 @@ def test_the_loss_never_rises_in_a_run_with_moves(kind, learned, penalty):
         curve = np.array(fit.loss_curve)
         assert (np.diff(curve) <= 1e-9 * np.abs(curve[1:])).all()
         assert len(fit.expected_loss_curve) == len(curve)
-        assert fit.loss_curve[-1] == fit.expectation.loss
+        # the last run may end where it began, but for what single precision rounds
+        assert fit.loss_curve[-1] == pytest.approx(fit.expectation.loss, rel=1e-8)
 
 
 @pytest.mark.parametrize("better", [True, False])

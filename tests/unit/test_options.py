@@ -5,11 +5,18 @@ import re
 import numpy as np
 import pytest
 
-from latentsimplex import LatentSimplexPosition
+from latentsimplex import LatentSimplexPosition, em
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model
 from latentsimplex.objective import PENALTIES, ClusterPrice, label_prices
-from latentsimplex.options import check_jobs, generator, resolve_choices
+from latentsimplex.options import (
+    VIEW_SPREAD,
+    check_device,
+    check_jobs,
+    generator,
+    resolve_choices,
+    resolve_optimizer,
+)
 
 X = np.arange(12.0).reshape(6, 2)
 
@@ -21,7 +28,11 @@ UNKNOWN = {
         "penalty='lasso' is unknown: choose one of 'auto', 'group', 'dirichlet', None, 'labels'.",
     ),
     "search": ("greedy", "search='greedy' is unknown: choose one of 'auto', 'plain', 'moves'."),
-    "device": ("tpu", "device='tpu' is unknown: choose one of 'cpu'."),
+    "optimizer": ("sgd", "optimizer='sgd' is unknown: choose one of 'auto', 'adam', 'mirror'."),
+    "device": (
+        "tpu",
+        'device=\'tpu\' is unknown: choose "cpu", "cuda", "cuda:1" and so on, "mps" or "torch".',
+    ),
     "temperature": (0, "temperature=0 is not valid: give a number greater than 0."),
     "tol": (-0.1, "tol=-0.1 is not valid: give a number greater than 0."),
     "max_iter": (0, "max_iter=0 is not valid: give a whole number of at least 1."),
@@ -35,10 +46,6 @@ UNKNOWN = {
     "random_state": ("now", "'now' cannot be used to seed"),
 }
 
-LATER = {
-    "device": ("cuda", "device='cuda' is not built yet: choose one of 'cpu'."),
-}
-
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_unknown_option(name):
@@ -47,11 +54,51 @@ def test_unknown_option(name):
         LatentSimplexPosition(**{name: value}).fit(X)
 
 
-@pytest.mark.parametrize("name", LATER)
-def test_option_of_a_later_release(name):
-    value, message = LATER[name]
-    with pytest.raises(ValueError, match=re.escape(message)):
-        LatentSimplexPosition(**{name: value}).fit(X)
+@pytest.mark.parametrize("device", ["cpu", "torch", "mps", "cuda", "cuda:0", "cuda:12"])
+def test_names_of_devices(device):
+    assert check_device(device) == device
+
+
+@pytest.mark.parametrize("device", ["auto", "gpu", "CPU", "cuda:", "cuda:a", "cpu ", None, 0])
+def test_what_is_no_name_of_a_device(device):
+    with pytest.raises(ValueError, match="device="):
+        check_device(device)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "penalty", "expected"),
+    [
+        ("auto", "labels", "mirror"),
+        ("auto", None, "mirror"),
+        ("auto", "group", "adam"),
+        ("auto", "dirichlet", "adam"),
+        ("adam", "labels", "adam"),
+        ("mirror", "group", "mirror"),
+    ],
+)
+def test_how_memberships_descend(optimizer, penalty, expected):
+    assert resolve_optimizer(optimizer, penalty) == expected
+
+
+def test_the_paper_descends_by_adam():
+    assert LatentSimplexPosition.paper().optimizer == "adam"
+    assert LatentSimplexPosition().optimizer == "auto"
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "mirror"])
+def test_a_fit_descends_as_it_was_told(optimizer, monkeypatch):
+    seen, descend = [], getattr(em, optimizer)
+
+    def watched(*arguments):
+        seen.append(arguments)
+        return descend(*arguments)
+
+    monkeypatch.setattr(em, optimizer, watched)
+    monkeypatch.setattr(em, {"adam": "mirror", "mirror": "adam"}[optimizer], None)
+    LatentSimplexPosition.paper(2, 1, n_init=1, max_iter=3, optimizer=optimizer, random_state=0).fit(X)
+    schedule = em.OPTIMIZERS[optimizer]
+    assert (seen[0][3] == schedule["rate"]).all()
+    assert {arguments[2] for arguments in seen[1:]} == {schedule["steps"]}
 
 
 @pytest.mark.parametrize("value", [True, None, np.nan, np.inf, "warm", [1.0]])
@@ -79,8 +126,19 @@ def test_what_auto_means():
     assert (auto.divergence, auto.response, auto.penalty) == ("forward", "learned", "labels")
     assert (auto.temperature, auto.search) == (None, "moves")
     assert auto.automatic == {"divergence", "response", "penalty", "temperature"}
-    prices = ClusterPrice(label_prices(6, 2, 3.0))
-    assert auto.model(6, 2, 3.0) == Model(DIVERGENCES["forward"], prices, 3.0, True)
+    prices = ClusterPrice(label_prices(6, 2, 4.0))
+    assert auto.model(6, 2, 4.0) == Model(DIVERGENCES["forward"], prices, 4.0, True)
+
+
+def test_a_temperature_of_the_datas_is_raised_towards_half_the_samples_where_clusters_have_a_price():
+    """Not beyond, nor by more than a factor. Prices stay those of what was measured; what the user gave stays."""
+    prices = ClusterPrice(label_prices(20, 2, 3.0))
+    auto = resolve_choices(*["auto"] * 5)
+    assert auto.model(20, 2, 3.0) == Model(DIVERGENCES["forward"], prices, 10.0, True)
+    assert auto.model(20, 2, 11.0).temperature == 11
+    assert auto.model(10_000, 2, 3.0).temperature == VIEW_SPREAD * 3
+    assert resolve_choices("auto", "auto", "auto", 3.0, "auto").model(20, 2, 3.0).temperature == 3
+    assert resolve_choices("auto", "auto", None, "auto", "auto").model(20, 2, 3.0).temperature == 3
 
 
 def test_what_the_paper_means():

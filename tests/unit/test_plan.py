@@ -8,12 +8,13 @@ import pytest
 from latentsimplex import LatentSimplexPosition, plan
 from latentsimplex.compute.threads import Workers
 from latentsimplex.em import Expectation, Fit, Schedule, State
+from latentsimplex.engines.local import LocalPairs
 from latentsimplex.objective import ClusterPrice, NoPenalty, label_prices
 from latentsimplex.options import resolve_choices
 from latentsimplex.plan import mean_coassignment
 from latentsimplex.similarity import Diffusion, LocalScaling, Readings
 from latentsimplex.views import as_views
-from problems import KINDS
+from problems import KINDS, same_partition
 
 pytestmark = pytest.mark.usefixtures("one_cloud")
 
@@ -44,19 +45,23 @@ def test_what_a_view_counts_is_the_mean_temperature_over_its_own():
     rng = np.random.default_rng(0)
     flat = np.ones((30, 2))
     course = a_plan([flat, rng.normal(size=(30, 1)), flat, rng.normal(size=(30, 3))], "auto")
-    model, pairs = course._problem(course.choices, LocalScaling())
-    own = plan.view_temperatures(course.views, LocalScaling(), model.divergence, course.workers)
+    own = course._temperatures(course.choices, LocalScaling())
+    model, pairs = course._problem(course.choices, LocalScaling(), own)
+    expected = plan.view_temperatures(course.views, LocalScaling(), model.divergence, course.workers)
+    assert np.array_equal(own, expected)
     assert own[1] != own[3]
-    assert model.temperature == pytest.approx(own.mean())
+    assert model == course.choices.model(30, 3, own.mean())
     assert pairs.informative.tolist() == [1, 3]
-    np.testing.assert_allclose(pairs.weights, model.temperature / own[[1, 3]])
-    assert model.penalty == ClusterPrice(label_prices(30, 3, model.temperature))
+    np.testing.assert_allclose(pairs.weights, own.mean() / own[[1, 3]])
+    assert model.penalty == ClusterPrice(label_prices(30, 3, own.mean()))
 
 
 def test_at_a_temperature_of_the_users_all_views_count_the_same():
     rng = np.random.default_rng(0)
     course = a_plan([rng.normal(size=(30, 1)), rng.normal(size=(30, 3))], 2.5)
-    model, pairs = course._problem(course.choices, LocalScaling())
+    own = course._temperatures(course.choices, LocalScaling())
+    model, pairs = course._problem(course.choices, LocalScaling(), own)
+    assert own is None
     assert model.temperature == 2.5
     assert pairs.weights.tolist() == [1, 1]
 
@@ -99,7 +104,7 @@ def test_patterns_that_no_view_follows_have_no_part_either():
 def stages(monkeypatch):
     """Record the model and the kernel of each stage of the fits that follow."""
     seen = SimpleNamespace(models=[], kernels=[])
-    best_of, go_on, pairs = plan.best_of, plan.go_on, plan.LocalPairs
+    best_of, go_on, scanned = plan.best_of, plan.go_on, LocalPairs.__init__
 
     def searched(pairs, n_clusters, n_patterns, model, *arguments, **settings):
         seen.models.append(model)
@@ -109,13 +114,13 @@ def stages(monkeypatch):
         seen.models.append(model)
         return go_on(pairs, fit, model, *arguments)
 
-    def read(views, kernel, *arguments):
+    def read(self, views, kernel, *arguments):
         seen.kernels.append(kernel)
-        return pairs(views, kernel, *arguments)
+        scanned(self, views, kernel, *arguments)
 
     monkeypatch.setattr(plan, "best_of", searched)
     monkeypatch.setattr(plan, "go_on", drawn)
-    monkeypatch.setattr(plan, "LocalPairs", read)
+    monkeypatch.setattr(LocalPairs, "__init__", read)
     return seen
 
 
@@ -226,3 +231,76 @@ def test_a_low_memory_limit_gives_the_same_in_both_stages(scale, monkeypatch):
     )
     assert np.array_equal(kept.loss_curve_, computed.loss_curve_)
     assert np.array_equal(kept.memberships_[0], computed.memberships_[0])
+
+
+# More views than a search looks at
+
+
+def many_views(n_views, n=24):
+    """Return views of two patterns in turn, three clusters or two, and the pattern of each."""
+    rng = np.random.default_rng(3)
+    three, two = np.arange(n) % 3, (np.arange(n) // 3) % 2
+    patterns = np.arange(n_views) % 2
+    centres = [6.0 * np.array([[0, 0], [1, 0], [0, 1]])[three], 7.0 * np.array([[0, 0], [1, 1]])[two]]
+    return [centres[l] + rng.normal(size=(n, 2)) for l in patterns], patterns, [three, two]
+
+
+@pytest.mark.parametrize("similarity", ["auto", "local-scaling"])
+def test_all_views_get_the_right_pattern_though_a_search_looks_at_few(similarity, monkeypatch):
+    monkeypatch.setattr(plan, "SEARCHED_VIEWS", 6)
+    data, patterns, labels = many_views(60)
+    model = LatentSimplexPosition(**QUICK, similarity=similarity).fit(data)
+    searched = model.initial_view_patterns_ >= 0
+    assert searched.sum() == 2 * 6
+    assert same_partition(model.view_patterns_, patterns)
+    for v in range(60):
+        assert same_partition(model.view_labels_[v], labels[patterns[v]])
+    assert model.view_responsibilities_.shape == (60, 2)
+    assert model.pattern_weights_ == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_a_search_looks_at_all_views_where_they_are_few_enough_or_it_has_no_moves(monkeypatch):
+    monkeypatch.setattr(plan, "SEARCHED_VIEWS", 6)
+    data, _, _ = many_views(13)
+    assert (LatentSimplexPosition(**QUICK).fit(data[:12]).initial_view_patterns_ >= 0).all()
+    assert (LatentSimplexPosition(**QUICK).fit(data).initial_view_patterns_ >= 0).sum() == 12
+    assert (LatentSimplexPosition.paper(**QUICK).fit(data).initial_view_patterns_ >= 0).all()
+
+
+def test_which_views_are_searched_is_drawn_by_the_random_state(monkeypatch):
+    monkeypatch.setattr(plan, "SEARCHED_VIEWS", 6)
+    data, _, _ = many_views(40)
+    first, again, other = (
+        LatentSimplexPosition(**{**QUICK, "random_state": seed}, similarity="local-scaling").fit(data)
+        for seed in (0, 0, 1)
+    )
+    assert np.array_equal(first.initial_view_patterns_, again.initial_view_patterns_)
+    assert np.array_equal(first.loss_curve_, again.loss_curve_)
+    assert not np.array_equal(first.initial_view_patterns_ >= 0, other.initial_view_patterns_ >= 0)
+
+
+def test_a_few_views_that_vary_are_found_among_many_that_do_not(monkeypatch):
+    """The search among few may see constant views alone; it then looks at all."""
+    monkeypatch.setattr(plan, "SEARCHED_VIEWS", 1)
+    (one, _), _, (three, _) = many_views(2)
+    data = [np.ones_like(one) for _ in range(40)]
+    data[17] = one
+    with pytest.warns(UserWarning, match="constant"):
+        model = LatentSimplexPosition(**QUICK, similarity="local-scaling").fit(data)
+    assert same_partition(model.view_labels_[17], three)
+    assert np.flatnonzero(model.initial_view_patterns_ >= 0).tolist() == [17]
+
+
+def test_the_loss_in_the_end_is_that_of_all_views(monkeypatch):
+    monkeypatch.setattr(plan, "SEARCHED_VIEWS", 6)
+    data, _, _ = many_views(60)
+    seen = []
+    settle = plan.settle
+
+    def settled(pairs, fit, model, *arguments):
+        seen.append((len(pairs), len(fit.expectation.eta), model.temperature))
+        return settle(pairs, fit, model, *arguments)
+
+    monkeypatch.setattr(plan, "settle", settled)
+    model = LatentSimplexPosition(**QUICK, similarity="local-scaling").fit(data)
+    assert seen == [(60, 12, model.temperature_)]

@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from latentsimplex.compute.pairs import n_pairs, unpack
+from latentsimplex.compute.pairs import n_pairs, pack, unpack
 from latentsimplex.divergence import DIVERGENCES, P_CLIP
+from latentsimplex.kmeans import kmeans
 from latentsimplex.profiles import (
     divergence_left,
-    hard_pattern,
     profile,
     refined,
     spectral_clusters,
     spectral_coordinates,
 )
+from latentsimplex.similarity import Diffusion, LocalScaling, clip_exponents
 from problems import KINDS, block_values, same_partition
 from reference import naive
 
@@ -132,16 +133,6 @@ def test_moving_samples_never_leaves_more(kind, seed):
 
 
 @KIND
-def test_expected_similarities_of_labels_by_hand(kind):
-    f = block_values(np.array([0, 0, 1, 1, 1]), kind, within=0.7, between=0.2)
-    q = unpack(hard_pattern(f, np.array([0, 0, 1, 1, 1]), DIVERGENCES[kind]))
-    expected = np.full((5, 5), 0.2)
-    expected[:2, :2] = expected[2:, 2:] = 0.7
-    np.fill_diagonal(expected, 0)
-    np.testing.assert_allclose(q, expected, rtol=1e-9)
-
-
-@KIND
 def test_a_profile_is_a_function_of_the_values(kind):
     f = random_values(2, kind, n=40)
     first, again = profile(f.copy(), 5, DIVERGENCES[kind]), profile(f, 5, DIVERGENCES[kind])
@@ -167,15 +158,64 @@ def test_samples_that_coincide_make_fewer_clusters_without_a_warning():
     assert same_partition(found.labels[1], np.repeat([0, 1], 10))
 
 
-@pytest.mark.parametrize(("n", "g"), [(30, 3), (30, 9), (30, 10), (30, 30), (4, 4), (2, 1)])
-def test_coordinates_are_eigenvectors_by_either_method(n, g):
-    S = unpack(np.random.default_rng(n + g).uniform(0.1, 0.9, size=n_pairs(n)))
+def similarities(n, n_blocks, noise, rng):
+    """Return a similarity of blocks with noise; of one block it is noise alone."""
+    labels = np.arange(n) % n_blocks
+    return unpack(expit(pack(4.0 * np.equal.outer(labels, labels) - 2) + noise * rng.normal(size=n_pairs(n))))
+
+
+def exact_coordinates(S, g):
+    """Return the eigenvectors of the g largest eigenvalues, over root degrees."""
     root = np.sqrt(S.sum(axis=1))
     _, vectors = np.linalg.eigh(S / np.outer(root, root))
-    U = spectral_coordinates(S, g) * root[:, None]
+    return vectors[:, ::-1][:, :g] / root[:, None]
+
+
+@pytest.mark.parametrize(("n", "g"), [(30, 16), (30, 30), (4, 4), (2, 1)])
+@pytest.mark.parametrize("n_blocks", [1, 3])
+def test_coordinates_are_eigenvectors_where_there_is_room_for_all(n, g, n_blocks):
+    S = similarities(n, n_blocks, 1.0, np.random.default_rng(n + g))
+    root = np.sqrt(S.sum(axis=1))[:, None]
+    U = spectral_coordinates(S, g) * root
     assert U.shape == (n, g)
-    cosines = np.abs((U * vectors[:, ::-1][:, :g]).sum(axis=0))
-    np.testing.assert_allclose(cosines, 1, atol=1e-6)
+    np.testing.assert_allclose(np.abs((U * exact_coordinates(S, g) * root).sum(axis=0)), 1, atol=1e-6)
+
+
+@KIND
+@pytest.mark.parametrize("n_views", [1, 6])
+@pytest.mark.parametrize("n", [18, 40])
+def test_weak_clusters_explain_what_they_would_with_exact_eigenvectors(kind, n, n_views):
+    """Their eigenvalue is positive, but smaller than those below 0 are large."""
+    rng, divergence = np.random.default_rng(0), DIVERGENCES[kind]
+    labels = np.arange(n) % 2
+    f = np.mean([block_values(labels, kind, 0.45, 0.35, 0.5, rng) for _ in range(n_views)], axis=0)
+    U = exact_coordinates(unpack(divergence.mean(f)), 2)
+    _, left = refined(unpack(f), kmeans(U, 2), divergence)
+    expected = divergence_left(unpack(f), np.zeros(n, dtype=int), divergence) - left
+    assert profile(f, 2, divergence).gains[1] > 0.95 * expected
+
+
+@pytest.mark.parametrize(
+    "kernel", [LocalScaling(), Diffusion(), Diffusion(neighbours=1 / 7, mean=0.2)], ids=str
+)
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_clouds_explain_what_they_would_with_exact_eigenvectors(kernel, n_features):
+    """The yardstick of temperatures: a cut of a cloud must not look worse than it is."""
+    divergence, g = DIVERGENCES["forward"], 6
+    X = np.random.default_rng(0).normal(size=(150, n_features))
+    f = divergence.f(clip_exponents(kernel.exponents(X)))
+    U = exact_coordinates(unpack(f), g)
+    one = divergence_left(unpack(f), np.zeros(150, dtype=int), divergence)
+    expected = [one - refined(unpack(f), kmeans(U[:, :k], k), divergence)[1] for k in range(2, g + 1)]
+    np.testing.assert_allclose(profile(f, g, divergence).gains[1:], expected, rtol=0.02)
+
+
+@pytest.mark.parametrize("n_blocks", [2, 4])
+def test_coordinates_of_blocks_are_eigenvectors(n_blocks):
+    S = similarities(60, n_blocks, 0.5, np.random.default_rng(0))
+    root = np.sqrt(S.sum(axis=1))[:, None]
+    found, expected = spectral_coordinates(S, n_blocks) * root, exact_coordinates(S, n_blocks) * root
+    np.testing.assert_allclose(np.abs((found * expected).sum(axis=0)), 1, atol=1e-6)
 
 
 def test_spectral_clusters_of_blocks():

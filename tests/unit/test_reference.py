@@ -5,10 +5,22 @@ import pytest
 from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import rbf_kernel
 
+from latentsimplex import reference
 from latentsimplex.compute.pairs import n_pairs
+from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.profiles import profile
-from latentsimplex.reference import CLOUD_SAMPLES, cloud, cloud_exponents, temperature
+from latentsimplex.reference import (
+    CLOUD_CLUSTERS,
+    CLOUD_SAMPLES,
+    CLOUDS,
+    SEED,
+    cloud,
+    laid_out_exponents,
+    read_together,
+    temperature,
+    temperatures,
+)
 from latentsimplex.similarity import (
     Diffusion,
     FunctionKernel,
@@ -79,11 +91,13 @@ def test_a_cloud_goes_with_units_and_place():
     )
 
 
-def test_a_constant_feature_is_constant_in_the_cloud():
-    X = np.column_stack([view(50, 2), np.full(50, 7.0)])
+@pytest.mark.parametrize("constant", [7.0, 0.1])
+def test_a_constant_feature_is_constant_in_the_cloud(constant):
+    """And takes none of its two directions, its mean having been rounded or not."""
+    X = np.column_stack([view(50, 2), np.full(50, constant)])
     Y = cloud(X, 20, rng())
-    assert (Y[:, 2] == 7).all()
-    assert Y[:, 0].std() > 0
+    np.testing.assert_allclose(Y[:, 2], constant, rtol=1e-14)
+    np.testing.assert_allclose(Y[:, :2], cloud(X[:, :2], 20, rng()), rtol=1e-9)
 
 
 # Its similarities
@@ -93,8 +107,31 @@ def test_a_constant_feature_is_constant_in_the_cloud():
     "kernel", [LocalScaling(), LocalScaling(power=2, per_feature=True), Diffusion(), LOCAL, BROAD], ids=repr
 )
 def test_kernels_of_the_package_read_a_cloud(kernel):
+    """The mean over clouds of what k = 2, 3, ... clusters explain of each, over n log k; in single precision."""
     X = view(40)
-    assert np.array_equal(cloud_exponents(X, kernel, 25, rng()), kernel.exponents(cloud(X, 25, rng())))
+    k = np.arange(2, CLOUD_CLUSTERS + 1)
+    found = []
+    for generator in np.random.default_rng(SEED).spawn(CLOUDS):
+        f = FORWARD.f(clip_exponents(kernel.exponents(cloud(X, 40, generator))))
+        found.append((profile(f, CLOUD_CLUSTERS, FORWARD).gains[1:] / (40 * np.log(k))).mean())
+    assert temperature(X, kernel, FORWARD) == pytest.approx(np.mean(found), rel=1e-3)
+
+
+def test_tables_of_several_shapes_are_read_in_their_order(monkeypatch):
+    monkeypatch.setattr(reference, "READ_TOGETHER", 2 * 20**2)
+    tables = [view(20, p, seed) for seed, p in enumerate((2, 2, 2, 1, 2))]
+    for X, r in zip(tables, read_together(tables, LocalScaling(), str), strict=True):
+        expected = clip_exponents(LocalScaling().exponents(X))
+        np.testing.assert_allclose(r, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("kernel", [LocalScaling(), LocalScaling(metric="cityblock")], ids=str)
+def test_temperatures_of_several_views_are_those_of_each(kernel, n_jobs):
+    views = [view(30, 2), view(30, 3), view(30, 2, seed=1)]
+    with Workers(n_jobs) as workers:
+        found = temperatures(views, kernel, FORWARD, workers)
+    assert found.tolist() == [temperature(X, kernel, FORWARD) for X in views]
 
 
 class Recorded:
@@ -110,8 +147,8 @@ class Recorded:
 
 def laid_out(X, kernel, n):
     """Return the exponents of a kernel that does not read clouds, and the distances that they are laid out by."""
-    generator = rng()
-    found = cloud_exponents(X, kernel, n, rng())
+    found = laid_out_exponents(X, kernel, n)[0]
+    generator = np.random.default_rng(SEED).spawn(1)[0]
     generator.permutation(len(X))
     return found, pdist(generator.normal(size=(n, 2)))
 

@@ -5,18 +5,18 @@ import pytest
 
 from latentsimplex import regroup
 from latentsimplex.compute.pairs import pack
+from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Fit, Model, Schedule, State, e_step, run, statistics
 from latentsimplex.labels import used_columns
+from latentsimplex.moves import Pattern, objective, refit, refit_all
 from latentsimplex.objective import ClusterPrice, label_prices
 from latentsimplex.regroup import (
     Members,
     charges_of,
-    dispersed_temperature,
-    explained,
+    cut_patterns,
     groups_of,
     join_patterns,
-    overdispersion,
     recut_patterns,
     resumed_state,
     split_pattern,
@@ -24,8 +24,8 @@ from latentsimplex.regroup import (
     structured_state,
 )
 from latentsimplex.search import run_with_moves
+from latentsimplex.starts import label_memberships
 from problems import KINDS, ArrayPairs, block_values, same_partition
-from reference import naive
 
 KIND = pytest.mark.parametrize("kind", KINDS)
 LEARNED = pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])
@@ -317,69 +317,64 @@ def test_moves_find_the_structure_from_any_partition(kind, learned, partition):
     assert same_partition(clusters_of(fit.state.W[followed[1]]), THIRDS)
 
 
-# How sure views are of their pattern
+# Numbers of clusters compared
+
+
+def a_pattern(kind, labels, gamma=3.0, seed=0):
+    """Return the pattern of views with these clusters, which has a single cluster so far."""
+    stat = gamma * block_values(labels, kind, 0.9, 0.05, noise=0.2, rng=np.random.default_rng(seed))
+    return Pattern(np.ones((N, 1)), np.array([[0.5]]), gamma, stat)
 
 
 @KIND
-def test_what_a_groups_clusters_explain_of_a_view(kind):
-    pairs, model = two_patterns(kind, block=4), a_model(kind)
-    pairs.weights = np.linspace(0.5, 2, 6)
-    groups = groups_of(pairs, np.eye(2)[TRUTH], model)
-    found = explained(pairs, groups, model.divergence)
-    assert found.shape == (6, 2)
-    for v in range(6):
-        f = pairs.F[v]
-        one = naive_sum(f, np.full(len(f), float(model.divergence.mean(f.mean()))), kind)
-        for l, group in enumerate(groups):
-            mean = group.stat / group.gamma
-            q = np.empty(len(f))
-            index = naive.packed_pairs(N)
-            kinds = [tuple(sorted((group.labels[i], group.labels[j]))) for i, j in index]
-            for block in set(kinds):
-                inside = np.array([here == block for here in kinds])
-                q[inside] = model.divergence.mean(mean[inside].mean())
-            gain = pairs.weights[v] * (one - naive_sum(f, q, kind))
-            assert found[v, l] == pytest.approx(gain, rel=1e-9)
+@LEARNED
+def test_of_several_cuts_the_best_is_returned(kind, learned):
+    """Each alternative, refitted by itself for as long, is no better."""
+    pattern, model = a_pattern(kind, THIRDS), a_model(kind, learned)
+    clusterings = [np.zeros(N, dtype=int), HALVES, THIRDS, np.arange(N) % 4]
+    (best,) = cut_patterns(pattern, clusterings, model, SCHEDULE, Workers(1))
+    assert same_partition(clusters_of(best.W), THIRDS)
+    value = objective(best, model, Workers(1))
+    for labels in clusterings:
+        (alone,) = cut_patterns(pattern, [labels], model, SCHEDULE, Workers(1))
+        assert value <= objective(alone, model, Workers(1)) + 1e-9 * abs(value)
+    assert (best.gamma, best.stat is pattern.stat) == (pattern.gamma, True)
+    assert learned or np.array_equal(best.B, np.eye(len(best.B)))
 
 
-def naive_sum(f, q, kind):
-    return sum(naive.template_h(b, kind) - a * naive.template_a(b, kind) for a, b in zip(f, q, strict=True))
+def test_no_cuts_are_none():
+    assert cut_patterns(a_pattern("forward", THIRDS), [], a_model(), SCHEDULE, Workers(1)) == []
 
 
-def test_views_that_differ_only_in_how_clear_they_are_spread_the_evidence():
-    """The more the contrast of views varies, the less sure any of them can be of its pattern."""
-
-    def spread(contrasts):
-        values = [block_values(HALVES, "forward", within, 0.03) for within in contrasts]
-        return overdispersion(ArrayPairs(values), np.zeros(len(values), dtype=int), 1, a_model())
-
-    equal, some, much = spread([0.8] * 5), spread([0.7, 0.8, 0.8, 0.9]), spread([0.4, 0.6, 0.8, 0.97])
-    assert equal == 1
-    assert 1 < some < much
-
-
-@pytest.mark.parametrize(("temperature", "expected"), [(1.0, N / 2), (20.0, 20.0)])
-def test_spread_raises_the_temperature_to_half_the_samples_at_most(temperature, expected, monkeypatch):
-    """Where it is higher already, it stays."""
-    monkeypatch.setattr(regroup, "overdispersion", lambda *arguments: 1e6)
-    model = a_model(temperature=temperature)
-    assert dispersed_temperature(two_patterns(), TRUTH, 2, model) == expected
+@KIND
+def test_patterns_refitted_together_are_those_refitted_alone(kind):
+    model = a_model(kind)
+    starts = [
+        label_memberships(a_pattern(kind, z).stat / 3, z, 3, model.divergence) for z in (HALVES, THIRDS)
+    ]
+    patterns = [
+        a_pattern(kind, z)._replace(W=W, B=B) for z, (W, B) in zip((HALVES, THIRDS), starts, strict=True)
+    ]
+    together = refit_all(patterns, model, SCHEDULE, Workers(1), 10)
+    for pattern, found in zip(patterns, together, strict=True):
+        alone = refit(pattern, model, SCHEDULE, Workers(1), 10)
+        np.testing.assert_allclose(found.W, alone.W, rtol=1e-12)
+        np.testing.assert_allclose(found.B, alone.B, rtol=1e-12)
+        assert objective(found, model, Workers(1)) < objective(pattern, model, Workers(1))
+    assert refit_all([], model, SCHEDULE, Workers(1), 10) == []
 
 
-def test_a_little_spread_raises_the_temperature_a_little(monkeypatch):
-    monkeypatch.setattr(regroup, "overdispersion", lambda *arguments: 1.5)
-    assert dispersed_temperature(two_patterns(), TRUTH, 2, a_model(temperature=2.0)) == 3
-
-
-@pytest.mark.parametrize("labels", [np.zeros(N, dtype=int), HALVES], ids=["no clusters", "one view each"])
-def test_without_two_views_in_a_pattern_with_clusters_there_is_no_spread(labels):
-    values = [block_values(labels, "forward", 0.9, 0.1)]
-    if not labels.any():
-        values *= 3
-    else:
-        values.append(block_values(THIRDS, "forward", 0.9, 0.1))
-    pairs = ArrayPairs(values)
-    assert overdispersion(pairs, np.arange(len(pairs)), len(pairs), a_model()) == 1
+@KIND
+def test_a_pattern_is_cut_into_many_fewer_clusters_where_one_fewer_would_not_pay(kind):
+    """A pattern of one cluster that starts with four goes down to one."""
+    pairs = ArrayPairs([block_values(np.zeros(N, dtype=int), kind, 0.4) for _ in range(3)])
+    model = a_model(kind)
+    start, response = label_memberships(pairs.F[0], np.arange(N) % G, G, model.divergence)
+    state = State(start[None], response[None], np.ones(1), np.full(1, SCHEDULE.rate))
+    expectation = e_step(pairs, state, model)
+    fit = Fit(state, expectation, [expectation.loss], [expectation.expected_loss], False)
+    found = recut_patterns(pairs, fit, model, SCHEDULE)
+    assert len(used_columns(found.W[0])) == 1
 
 
 def test_a_model_without_prices_has_no_charges():

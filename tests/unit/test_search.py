@@ -8,9 +8,9 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex import search
 from latentsimplex.divergence import DIVERGENCES
-from latentsimplex.em import Model, Schedule
+from latentsimplex.em import Model, Schedule, e_step
 from latentsimplex.objective import ClusterPrice, label_prices
-from latentsimplex.search import Answer, agreement, answer_of, best_of, go_on, run_with_moves
+from latentsimplex.search import Answer, agreement, answer_of, best_of, go_on, run_with_moves, settle
 from problems import ArrayPairs, block_values, make_problem, same_partition
 
 SHORT = Schedule(max_iter=5, first_steps=10)
@@ -149,13 +149,25 @@ def test_going_on_is_reported():
     assert len(seen) > 1
 
 
-# Dispersion
+# All views, after a part of them
 
 
-def test_views_that_spread_raise_the_temperature_of_all_starts():
-    model, rng = priced(), np.random.default_rng
-    uneven = block_pairs(within=(0.5, 0.95, 0.5, 0.95))
-    plain = best_of(uneven, 3, 2, model, SHORT, 2, rng(0), moves=True)
-    spread = best_of(uneven, 3, 2, model, SHORT, 2, rng(0), moves=True, dispersed=True)
-    assert plain.temperature == 1
-    assert spread.temperature > 1.5
+def test_settling_takes_all_views_in_from_where_a_part_of_them_ended():
+    pairs = block_pairs()
+    part = ArrayPairs(pairs.F[[0, 2, 3]])
+    model = priced()
+    fit = run_with_moves(part, np.array([0, 1, 1]), 3, 2, model, SHORT)
+    fit = fit._replace(state=fit.state._replace(rate=fit.state.rate / 64))
+    seen = []
+    found = settle(pairs, fit, model, SHORT, lambda start, iteration, _: seen.append((start, iteration)))
+    assert same_partition(found.expectation.eta.argmax(axis=1), np.array([0, 0, 1, 1]))
+    assert seen == [(0, iteration) for iteration in range(len(found.loss_curve))]
+    before = e_step(pairs, fit.state, model).loss
+    assert found.loss_curve[0] == before
+    assert found.loss_curve[-1] <= before
+    assert (found.state.rate[found.state.lam > 0] >= SHORT.rate / 2 ** len(seen)).all()
+
+
+def test_a_search_says_which_views_it_looked_at():
+    found = best_of(block_pairs(), 3, 2, priced(), SHORT, 1, np.random.default_rng(0), moves=True)
+    assert found.searched.tolist() == [0, 1, 2, 3]

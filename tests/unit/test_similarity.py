@@ -10,11 +10,14 @@ from latentsimplex.similarity import (
     FunctionKernel,
     LocalScaling,
     Precomputed,
+    Readings,
     as_kernel,
     checked_exponents,
     clip_exponents,
+    tables_exponents,
 )
-from latentsimplex.similarity.kernel import S_CLIP
+from latentsimplex.similarity.kernel import S_CLIP, single
+from latentsimplex.similarity.local_scaling import FEW_FEATURES, euclidean, standardised
 
 X = np.random.default_rng(0).normal(size=(10, 3))
 S = rbf_kernel(X, gamma=0.3)
@@ -228,3 +231,113 @@ def test_piles_of_coinciding_samples_are_told_apart():
     s = unpack(np.exp(-LocalScaling().exponents(piles)), diagonal=1.0)
     assert s[0, 1] == s[30, 39] == 1
     assert s[0, 39] < 1e-4
+
+
+# Several tables at once
+
+
+BATCHED = [
+    LocalScaling(),
+    LocalScaling(quantile=0.3, power=2.0, standardise=True),
+    LocalScaling(neighbour=3, per_feature=True),
+    Diffusion(mean=0.3),
+    Diffusion(neighbours=3, mean=0.15, balance=True),
+    Diffusion(neighbours="sqrt", standardise=False, per_feature=True),
+    Readings("broad", ((1, "as they are"), (50, "standardised"))),
+]
+
+
+def tables(n_features, dtype=float):
+    """Return six tables of one shape: with and without clusters, with samples that coincide, and a constant one."""
+    rng = np.random.default_rng(n_features)
+    made = rng.normal(size=(6, 30, n_features))
+    made[1] += 5 * (np.arange(30) % 3)[:, None]
+    made[2, :12] = made[2, 0]
+    made[3] = np.round(made[3])
+    made[4] = 2.0
+    return made.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_features", [1, FEW_FEATURES, 9])
+@pytest.mark.parametrize("kernel", BATCHED, ids=str)
+def test_exponents_of_several_tables_are_those_of_each(kernel, n_features, dtype):
+    """To the bit: how views are batched must not show."""
+    data = tables(n_features, dtype)
+    together = kernel.exponents(data)
+    assert together.shape == (6, 30 * 29 // 2)
+    assert together.dtype == dtype
+    for X, r in zip(data, together, strict=True):
+        assert np.array_equal(kernel.exponents(X), r)
+
+
+@pytest.mark.parametrize("kernel", BATCHED, ids=str)
+def test_exponents_of_tables_in_single_precision(kernel):
+    """They are of the size that double precision gives, whatever unit and origin the features have."""
+    data = 1e3 * tables(3) + 1e6
+    found = tables_exponents(kernel, data, str)
+    assert found.dtype == np.float32
+    expected = np.stack([kernel.exponents(X) for X in data])
+    np.testing.assert_allclose(clip_exponents(found), clip_exponents(expected), rtol=2e-3, atol=2e-4)
+
+
+def test_a_kernel_of_ones_own_reads_tables_one_by_one_as_they_are():
+    data = tables(3)
+    found = tables_exponents(Gaussian(), data, str)
+    assert found.dtype == np.float32
+    for X, r in zip(data, found, strict=True):
+        assert np.array_equal(Gaussian().exponents(X).astype(np.float32), r)
+
+
+def test_what_goes_wrong_is_said_of_the_table_where_it_does():
+    data = tables(3)
+
+    def similarity(X):
+        return np.full((30, 30), np.nan if np.array_equal(X, data[1]) else 0.5)
+
+    with pytest.raises(ValueError, match="table 1: the function's result contains NaN"):
+        tables_exponents(FunctionKernel(similarity), data, "table {}".format)
+
+
+def test_numbers_too_large_to_square_are_read_all_the_same():
+    data = tables(3)
+    large = tables_exponents(LocalScaling(), 2.0**1000 * data, str)
+    assert np.array_equal(large, tables_exponents(LocalScaling(), data, str))
+
+
+@pytest.mark.parametrize("kernel", [LocalScaling(), Diffusion()], ids=str)
+def test_tables_may_have_any_axes_before(kernel):
+    data = tables(3)
+    nested = kernel.exponents(data.reshape(2, 3, 30, 3))
+    assert np.array_equal(nested, kernel.exponents(data).reshape(2, 3, -1))
+
+
+def test_single_precision_keeps_digits_of_differences():
+    X = 1e8 + np.arange(6.0).reshape(3, 2)
+    assert single(X).dtype == np.float32
+    assert single(X).tolist() == [[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]]
+    assert not single(np.full((3, 2), 7.0)).any()
+
+
+@pytest.mark.parametrize("n_features", [1, 2, FEW_FEATURES, FEW_FEATURES + 1, 40])
+@pytest.mark.parametrize("place", [0.0, 1e5])
+def test_euclidean_distances(n_features, place):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, n_features)) + place
+    X[3] = X[7]
+    D = euclidean(X)
+    np.testing.assert_allclose(D, np.sqrt(((X[:, None] - X) ** 2).sum(axis=-1)), rtol=1e-6, atol=1e-12)
+    assert np.array_equal(D, D.T)
+    assert D[3, 7] == 0
+    assert not np.diag(D).any()
+
+
+@pytest.mark.parametrize("constant", [2.0, 0.1])
+def test_standardised_features_of_each_table(constant):
+    """A constant feature is 0, its mean having been rounded or not."""
+    data = tables(3) * [1, 50, 1e-4]
+    data[4] = constant
+    data[:, :, 1] = constant
+    for X, found in zip(data, standardised(data), strict=True):
+        np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(found.std(axis=0), np.ptp(X, axis=0) > 0, atol=1e-12)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from latentsimplex.compute.pairs import n_pairs
+from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.profiles import profile
 from latentsimplex.structure import Charges, Group, candidates, make_group, merge_groups, total_worth
@@ -89,7 +90,7 @@ def test_a_light_group_is_near():
 def test_equal_groups_become_one(kind):
     f = block_values(THIRDS, kind)
     groups = grouped([f, f, f], kind, cost := charges())
-    (one,) = merge_groups(groups, G, DIVERGENCES[kind], cost)
+    (one,) = merge_groups(groups, G, DIVERGENCES[kind], cost, Workers(1))
     assert one.gamma == 3
     np.testing.assert_allclose(one.stat, 3 * f)
     assert same_partition(one.labels, THIRDS)
@@ -99,7 +100,7 @@ def test_equal_groups_become_one(kind):
 def test_groups_with_other_clusters_stay_apart(kind):
     values = [block_values(labels, kind) for labels in (HALVES, THIRDS, HALVES, THIRDS)]
     groups = grouped(values, kind, cost := charges())
-    merged = merge_groups(groups, G, DIVERGENCES[kind], cost)
+    merged = merge_groups(groups, G, DIVERGENCES[kind], cost, Workers(1))
     assert sorted(group.n_clusters for group in merged) == [2, 3]
     for group in merged:
         assert group.gamma == 2
@@ -112,14 +113,14 @@ def test_groups_without_clusters_become_one(kind):
     """There is nothing to explain, and one pattern is said in no nats."""
     values = [block_values(np.zeros(N, dtype=int), kind, within=s) for s in (0.3, 0.31, 0.32)]
     groups = grouped(values, kind, cost := charges())
-    merged = merge_groups(groups, G, DIVERGENCES[kind], cost)
+    merged = merge_groups(groups, G, DIVERGENCES[kind], cost, Workers(1))
     assert [(group.gamma, group.n_clusters) for group in merged] == [(3.0, 1)]
 
 
 @KIND
 def test_a_single_group_is_left_alone(kind):
     groups = grouped([block_values(HALVES, kind)], kind, cost := charges())
-    assert merge_groups(groups, G, DIVERGENCES[kind], cost) == groups
+    assert merge_groups(groups, G, DIVERGENCES[kind], cost, Workers(1)) == groups
 
 
 @KIND
@@ -134,7 +135,7 @@ def test_views_that_show_no_clusters_one_by_one_may_show_them_together(kind):
         make_group(2.0, values[i] + values[j], G, DIVERGENCES[kind], cost) for i in range(6) for j in range(i)
     ]
     assert {group.n_clusters for group in [*groups, *pairs]} == {1}
-    (one,) = merge_groups(groups, G, DIVERGENCES[kind], cost)
+    (one,) = merge_groups(groups, G, DIVERGENCES[kind], cost, Workers(1))
     assert one.n_clusters == 2
     assert same_partition(one.labels, HALVES)
     assert one.worth > 0
@@ -144,7 +145,7 @@ def test_views_that_show_no_clusters_one_by_one_may_show_them_together(kind):
 def test_what_saying_patterns_costs_joins_views_that_differ_little(kind):
     values = [block_values(HALVES, kind, within=w, between=0.1) for w in (0.7, 0.7, 0.8, 0.8)]
     apart, joined = (
-        merge_groups(grouped(values, kind, cost), G, DIVERGENCES[kind], cost)
+        merge_groups(grouped(values, kind, cost), G, DIVERGENCES[kind], cost, Workers(1))
         for cost in (charges(0.01, nat=0.0), charges(0.01, nat=50.0))
     )
     assert len(apart) == 2
@@ -156,7 +157,7 @@ def test_merging_does_not_change_the_groups_it_was_given(kind):
     values = [block_values(labels, kind) for labels in (HALVES, THIRDS, HALVES)]
     groups = grouped(values, kind, cost := charges())
     before = [group.stat.copy() for group in groups]
-    merge_groups(groups, G, DIVERGENCES[kind], cost)
+    merge_groups(groups, G, DIVERGENCES[kind], cost, Workers(1))
     assert len(groups) == 3
     for group, stat in zip(groups, before, strict=True):
         assert np.array_equal(group.stat, stat)

@@ -8,27 +8,32 @@ W            ``W``             n x g      memberships of one pattern
 B            ``B``             g x g      response of the pattern, symmetric; the identity in the paper
 q            ``q``             m          packed expected similarities w_i^T B w_j for i < j
 stat, gamma  ``stat, gamma``   m, scalar  sufficient statistics of the pattern
-F            ``F``             b x m      pair values f(s) of a block of views
+F            ``F``             b x m      pair values f(s) of a block of views, in single precision
 ============ ================= ========== ==========================================
 
 Tiles and chunks have fixed bounds and are reduced in order, so the result does not depend on the
-number of threads. Nothing n x n is held: a tile is at most ``TILE_PAIRS`` numbers (or one row).
+number of threads. Nothing n x n is held. :mod:`latentsimplex.compute.torch` has the same functions for tensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from latentsimplex._types import Array
 from latentsimplex.compute.pairs import n_pairs, row_start
 from latentsimplex.compute.threads import Workers
-from latentsimplex.divergence import P_CLIP, Divergence
+from latentsimplex.divergence import Divergence
 
 TILE_PAIRS = 1 << 17
 CHUNK_PAIRS = 1 << 13
+EMPTY = 1e-100
+"""Columns that hold no more than this add nothing to any pair."""
+THREADED_PAIRS = 1 << 16
+"""Fewer pairs than this are done sooner than threads are woken."""
 
 
 @lru_cache(maxsize=64)
@@ -50,32 +55,46 @@ def _tiles(n: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-@lru_cache(maxsize=256)
-def _upper(n_rows: int, n_columns: int) -> np.ndarray:
-    """Return the mask of a tile's pairs: column c of row r is sample start + 1 + c, wanted if c >= r."""
-    return np.arange(n_columns) >= np.arange(n_rows)[:, None]
+def _jobs(d: int, n: int) -> tuple[list[tuple[int, int, int]], bool]:
+    """Return a job for each pattern and tile, and whether threads are worth it."""
+    return [(l, *rows) for l in range(d) for rows in tiles(n)], d * n_pairs(n) >= THREADED_PAIRS
 
 
-def _tile_similarities(W: Array, WB: Array, start: int, stop: int) -> Array:
-    q = (WB[start:stop] @ W[start + 1 :].T)[_upper(stop - start, len(W) - start - 1)]
-    return np.clip(q, P_CLIP, 1 - P_CLIP, out=q)
+def _sides(memberships: Array, responses: Array) -> tuple[Array, Array]:
+    """Return (W B)^T and W^T of each pattern, both (d, g, n)."""
+    left, right = (memberships @ responses).transpose(0, 2, 1), memberships.transpose(0, 2, 1)
+    return np.ascontiguousarray(left), np.ascontiguousarray(right)
+
+
+def filled_columns(right: Array) -> Array:
+    """Return for each pattern how many of its columns come before the empty ones at the end (d,)."""
+    full = right.max(axis=2) > EMPTY
+    return full.shape[1] - np.argmax(full[:, ::-1], axis=1)
 
 
 def pair_terms(
     memberships: Array, responses: Array, divergence: Divergence, workers: Workers
 ) -> tuple[Array, Array]:
     """Return A (d x m), the packed a(q) of each pattern, and H (d), the sums of h(q)."""
+    from latentsimplex.compute.loops import row_terms
+
     d, n, _ = memberships.shape
-    products = memberships @ responses
+    left, right = _sides(memberships, responses)
     A = np.empty((d, n_pairs(n)))
 
-    def tile(l: int, start: int, stop: int) -> float:
-        a, h = divergence.a_h(_tile_similarities(memberships[l], products[l], start, stop))
-        A[l, row_start(start, n) : row_start(stop, n)] = a
-        return float(h.sum())
+    def tile(job: tuple[int, int, int]) -> float:
+        l, start, stop = job
+        out = A[l, row_start(start, n) : row_start(stop, n)]
+        return row_terms(left[l], right[l], start, stop, divergence.name == "forward", out)
 
-    sums = workers.starmap(tile, [(l, *rows) for l in range(d) for rows in tiles(n)])
+    jobs, threaded = _jobs(d, n)
+    sums = list(workers.imap(tile, jobs, threaded))
     return A, np.reshape(sums, (d, -1)).sum(axis=1)
+
+
+def prepared(stat: Array) -> Array:
+    """Return the statistics (d, m): packed is how :func:`pair_objective` takes them."""
+    return stat
 
 
 def pair_objective(
@@ -88,42 +107,48 @@ def pair_objective(
     results have shapes (d,), (d, n, g) and (d, g, g). A clipped q takes the slope at the clipped
     value, so that a pair that has saturated against its statistic is still pulled back.
     """
-    d, n, _ = memberships.shape
-    products = memberships @ responses
+    from latentsimplex.compute.loops import row_objective
 
-    def tile(l: int, start: int, stop: int) -> tuple[float, Array, Array]:
-        W = memberships[l]
-        q = _tile_similarities(W, products[l], start, stop)
-        value, slope = divergence.value_slope(q, gamma[l], stat[l, row_start(start, n) : row_start(stop, n)])
-        G = np.zeros((stop - start, n - start - 1))
-        G[_upper(*G.shape)] = slope
-        return float(value.sum()), G @ W[start + 1 :], G.T @ W[start:stop]
+    d, n, g = memberships.shape
+    left, right = _sides(memberships, responses)
+    filled = filled_columns(right)
 
-    values = np.zeros(d)
-    GW = np.zeros_like(memberships)
-    jobs = [(l, *rows) for l in range(d) for rows in tiles(n)]
-    results = workers.imap(lambda job: tile(*job), jobs)
-    for (l, start, stop), (value, upper, lower) in zip(jobs, results, strict=True):
+    def tile(job: tuple[int, int, int]) -> tuple[float, Array]:
+        l, start, stop = job
+        k = filled[l]
+        GW = np.zeros((k, n))
+        packed = stat[l, row_start(start, n) : row_start(stop, n)]
+        forward = divergence.name == "forward"
+        return row_objective(left[l, :k], right[l, :k], gamma[l], packed, start, stop, forward, GW), GW
+
+    jobs, threaded = _jobs(d, n)
+    values, GW = np.zeros(d), np.zeros((d, g, n))
+    for (l, _, _), (value, part) in zip(jobs, workers.imap(tile, jobs, threaded), strict=True):
         values[l] += value
-        GW[l, start:stop] += upper
-        GW[l, start + 1 :] += lower
-    return values, GW @ responses, memberships.transpose(0, 2, 1) @ GW / 2
+        GW[l, : len(part)] += part
+    return values, GW.transpose(0, 2, 1) @ responses, right @ GW.transpose(0, 2, 1) / 2
 
 
-def _chunks(m: int) -> list[tuple[slice]]:
-    return [(slice(i, i + CHUNK_PAIRS),) for i in range(0, m, CHUNK_PAIRS)]
+def _chunks(m: int) -> list[slice]:
+    return [slice(i, i + CHUNK_PAIRS) for i in range(0, m, CHUNK_PAIRS)]
 
 
-def pair_products(F: Array, A: Array, workers: Workers) -> Array:
-    """Return F A^T (b, d) for pair values F (b, m) and A (d, m)."""
-    parts = workers.starmap(lambda c: F[:, c] @ A[:, c].T, _chunks(F.shape[1]))
-    return np.sum(parts, axis=0)
+def pair_products(F: Array, A: Any, workers: Workers) -> Array:
+    """Return F A^T (b, d) for pair values F (b, m) and A (d, m), added up in double precision."""
+    A = np.asarray(A, dtype=F.dtype)
+    parts = workers.imap(lambda c: F[:, c] @ A[:, c].T, _chunks(F.shape[1]), F.size >= THREADED_PAIRS)
+    total = np.zeros((len(F), len(A)))
+    for part in parts:
+        total += part
+    return total
 
 
 def add_statistics(stat: Array, eta: Array, F: Array, workers: Workers) -> None:
     """Add eta^T F to ``stat`` (d, m) in place, for responsibilities eta (b, d) of the views in F (b, m)."""
+    weights = np.ascontiguousarray(eta.T, dtype=F.dtype)
 
     def chunk(c: slice) -> None:
-        stat[:, c] += eta.T @ F[:, c]
+        stat[:, c] += weights @ F[:, c]
 
-    workers.starmap(chunk, _chunks(F.shape[1]))
+    for _ in workers.imap(chunk, _chunks(F.shape[1]), F.size >= THREADED_PAIRS):
+        pass

@@ -6,10 +6,18 @@ are contiguous, so a tile of rows is a slice.
 
 from __future__ import annotations
 
+import math
+import sys
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 from scipy.spatial.distance import squareform
 
-from latentsimplex._types import Array
+from latentsimplex._arrays import is_tensor, namespace, stacked
+
+MOST_INDEXED = 1024
+"""Larger matrices are packed one by one: a table of positions would take more memory than it saves time."""
 
 
 def n_pairs(n: int) -> int:
@@ -21,6 +29,15 @@ def n_pairs(n: int) -> int:
     return n * (n - 1) // 2
 
 
+def n_samples(m: int) -> int:
+    """Return the number of samples that have m pairs.
+
+    >>> n_samples(6)
+    4
+    """
+    return (1 + math.isqrt(1 + 8 * m)) // 2
+
+
 def row_start(i: int, n: int) -> int:
     """Return where the pairs (i, i+1), (i, i+2), ... start in the flat vector.
 
@@ -30,17 +47,54 @@ def row_start(i: int, n: int) -> int:
     return i * n - i * (i + 1) // 2
 
 
-def pack(square: Array) -> Array:
-    """Return the pairs of a symmetric matrix; its diagonal is dropped."""
+def pack(square: Any) -> Any:
+    """Return the pairs of a symmetric matrix, or of each of several; diagonals are dropped.
+
+    >>> pack(np.array([[[1.0, 0.5], [0.5, 1.0]]])).tolist()
+    [[0.5]]
+    """
+    if square.ndim > 3:
+        return pack(square.reshape(-1, *square.shape[-2:])).reshape(*square.shape[:-2], -1)
+    if square.ndim == 3:
+        n = square.shape[-1]
+        if n > MOST_INDEXED:
+            return stacked([pack(one) for one in square])
+        flat = square.reshape(len(square), n * n)
+        return (
+            flat[:, _positions(n, str(square.device))]
+            if is_tensor(square)
+            else flat.take(_positions(n), axis=1)
+        )
+    if is_tensor(square):
+        return square.masked_select(_above_diagonal(square))
     return squareform(square, checks=False)
 
 
-def unpack(packed: Array, diagonal: float = 0.0) -> Array:
+@lru_cache(maxsize=16)
+def _positions(n: int, device: str = "") -> Any:
+    """Return where the pairs are in a flattened matrix, on a device of torch or, without one, in NumPy."""
+    rows, columns = np.triu_indices(n, 1)
+    positions = rows * n + columns
+    return sys.modules["torch"].as_tensor(positions, device=device) if device else positions
+
+
+def unpack(packed: Any, diagonal: float = 0.0) -> Any:
     """Return the symmetric matrix of packed pairs.
 
     >>> unpack(np.array([0.5]), diagonal=1.0).tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
+    if is_tensor(packed):
+        n = n_samples(len(packed))
+        square = packed.new_zeros((n, n))
+        square.masked_scatter_(_above_diagonal(square), packed)
+        square += square.T.clone()
+        return square.fill_diagonal_(diagonal)
     square = squareform(packed, checks=False)
     np.fill_diagonal(square, diagonal)
     return square
+
+
+def _above_diagonal(square: Any) -> Any:
+    torch = namespace(square)
+    return torch.ones_like(square, dtype=torch.bool).triu(1)

@@ -50,9 +50,11 @@ class Workers:
         """Return ``[function(*a) for a in arguments]``, in that order."""
         return list(self.imap(lambda a: function(*a), arguments))
 
-    def imap(self, function: Callable[[Any], T], arguments: Sequence[Any]) -> Iterator[T]:
-        """Yield ``function(a)`` for each argument, in that order."""
-        if self._pool is None or len(arguments) == 1:
+    def imap(
+        self, function: Callable[[Any], T], arguments: Sequence[Any], threaded: bool = True
+    ) -> Iterator[T]:
+        """Yield ``function(a)`` for each argument, in that order; without threads where they are not worth it."""
+        if self._pool is None or len(arguments) == 1 or not threaded:
             return map(function, arguments)
         return self._pool.map(function, arguments)
 

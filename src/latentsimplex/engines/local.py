@@ -1,12 +1,15 @@
-"""Pair values of all views on this machine: kept when they fit, recomputed block by block when not.
+"""Pair values of views on this machine: kept when they fit, recomputed block by block when not.
 
 A pass over them is a sum over blocks of views, and blocks have fixed bounds, so that keeping or
-recomputing, and any number of threads, give the same numbers.
+recomputing, and any number of threads, give the same numbers. They are of single precision: what they
+are multiplied with is added up in double.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +17,13 @@ from latentsimplex._types import Array, Indices
 from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
-from latentsimplex.similarity import Kernel, checked_exponents, clip_exponents
+from latentsimplex.similarity import Kernel, clip_exponents, tables_exponents
 from latentsimplex.views import Views
 
 BLOCK_VALUES = 1 << 22
+"""Pair values of a block: as many as two passes over them find in a cache near by."""
+BATCH_ENTRIES = 1 << 18
+"""Entries of the n x n matrices that a thread works on at a time."""
 
 
 class LocalPairs:
@@ -26,9 +32,11 @@ class LocalPairs:
     Attributes
     ----------
     informative : (V',) indices
-        The views that are not constant, which are the ones that EM sees.
+        The views that are not constant, which are the ones that EM sees; of ``members`` alone, if given.
     constants, weights : (V',) arrays
         Sum over pairs of const(s), and what the divergence counts, for each of them.
+    home : array
+        An empty array of the kind that statistics are in M steps.
     """
 
     def __init__(
@@ -39,65 +47,96 @@ class LocalPairs:
         workers: Workers,
         keep: bool,
         weights: Array | None = None,
+        members: Indices | None = None,
     ) -> None:
         self.n_samples = views.n_samples
         self.workers = workers
+        self.home: Any = np.empty(0)
         self._views, self._kernel, self._divergence = views, kernel, divergence
-        size = max(1, BLOCK_VALUES // n_pairs(self.n_samples))
-        self._members: list[list[int]] = []
-        self._kept: list[Array] | None = [] if keep else None
-        constants: list[float] = []
-        for start in range(0, len(views), size):
-            block = range(start, min(start + size, len(views)))
-            scanned = workers.imap(self._scan, block)
-            informative = [
-                (v, const, f) for v, (const, f) in zip(block, scanned, strict=True) if f is not None
-            ]
-            if informative:
-                members, consts, values = zip(*informative, strict=True)
-                self._members.append(list(members))
-                constants.extend(consts)
-                if self._kept is not None:
-                    self._kept.append(np.stack(values))
-        self.informative: Indices = np.array([v for members in self._members for v in members], dtype=np.intp)
-        self.constants: Array = np.array(constants)
-        self.weights: Array = np.ones(len(constants)) if weights is None else weights[self.informative]
+        members = np.arange(len(views)) if members is None else members
+        size = max(1, self._block_values() // n_pairs(self.n_samples))
+        self._members: list[Indices] = []
+        self._kept: list[Any] | None = [] if keep else None
+        constants: list[Array] = []
+        for start in range(0, len(members), size):
+            block = members[start : start + size]
+            F, consts, informative = self._read(block)
+            if not informative.any():
+                continue
+            self._members.append(block[informative])
+            constants.append(consts[informative])
+            if self._kept is not None:
+                self._kept.append(self._stored(F if informative.all() else F[informative]))
+        none = np.empty(0, dtype=np.intp)
+        self.informative: Indices = np.concatenate([none, *self._members])
+        self.constants: Array = np.concatenate([np.empty(0), *constants])
+        self.weights: Array = np.ones(len(self)) if weights is None else weights[self.informative]
 
     def __len__(self) -> int:
         return len(self.informative)
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield rows and F[rows] for each block of informative views, in order."""
         start = 0
         for b, members in enumerate(self._members):
-            F = (
-                np.stack(list(self.workers.imap(self._values, members)))
-                if self._kept is None
-                else self._kept[b]
-            )
+            F = self._read(members)[0] if self._kept is None else self._fetched(self._kept[b])
             yield slice(start, start + len(members)), F
             start += len(members)
 
-    def values(self, v: int) -> Array:
+    def values(self, v: int) -> Any:
         """Return F[v], the pair values of the v-th informative view."""
         if self._kept is None:
-            return self._values(int(self.informative[v]))
+            return self._read(self.informative[v : v + 1])[0][0]
         for block in self._kept:
             if v < len(block):
-                return block[v]
+                return self._fetched(block[v])
             v -= len(block)
         raise IndexError("there are fewer informative views")
 
-    def _values(self, v: int) -> Array:
-        return self._divergence.f(clip_exponents(self._exponents(v)))
+    def zeros(self, d: int) -> Any:
+        """Return zeros (d, m) where a pass over the views can add up statistics."""
+        return np.zeros((d, n_pairs(self.n_samples)))
 
-    def _scan(self, v: int) -> tuple[float, Array | None]:
-        """Return the sum of const(s) and f(s) of a view; no f(s) where all samples coincide."""
-        r = self._exponents(v)
-        if not r.any():
-            return 0.0, None
-        r = clip_exponents(r)
-        return float(self._divergence.const(r).sum()), self._divergence.f(r)
+    def homed(self, stat: Any) -> Any:
+        """Return statistics where M steps want them."""
+        return stat
 
-    def _exponents(self, v: int) -> Array:
-        return checked_exponents(self._kernel, self._views[v], f"view {self._views.names[v]!r}")
+    def _stored(self, F: Any) -> Any:
+        """Return a block where it can stay between passes."""
+        return F
+
+    def _fetched(self, F: Any) -> Any:
+        """Return a block that was stored, where a pass wants it."""
+        return F
+
+    def _block_values(self) -> int:
+        return BLOCK_VALUES
+
+    def _read(self, members: Indices) -> tuple[Any, Array, np.ndarray]:
+        """Return f(s) of some views, the sums of const(s), and whether they have anything to tell."""
+        F = np.empty((len(members), n_pairs(self.n_samples)), dtype=np.float32)
+        constants, informative = np.zeros(len(members)), np.zeros(len(members), dtype=bool)
+
+        def batch(rows: slice) -> None:
+            tables = self._views.tables(members[rows])
+            r = tables_exponents(self._kernel, tables, self._namer(members[rows]))
+            informative[rows] = r.any(axis=1)
+            r = clip_exponents(r)
+            constants[rows] = self._divergence.const(r).sum(axis=1, dtype=np.float64)
+            F[rows] = self._divergence.f(r)
+
+        for _ in self.workers.imap(batch, self._batches(members, BATCH_ENTRIES)):
+            pass
+        return F, constants, informative
+
+    def _namer(self, members: Indices) -> Callable[[int], str]:
+        return lambda i: f"view {self._views.names[members[i]]!r}"
+
+    def _batches(self, members: Indices, entries: int) -> list[slice]:
+        """Return runs of views with one number of features, none with more matrix entries than that."""
+        most = max(1, entries // self.n_samples**2)
+        batches = []
+        for _, run in groupby(range(len(members)), key=lambda i: self._views.widths[members[i]]):
+            rows = list(run)
+            batches += [slice(i, min(i + most, rows[-1] + 1)) for i in range(rows[0], rows[-1] + 1, most)]
+        return batches

@@ -15,7 +15,7 @@ UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 AMOUNT = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?B?)\s*")
 FALLBACK_BYTES = 4 * 10**9
 SHARE_OF_FREE = 0.5
-FLOAT = 8
+FLOAT, SINGLE = 8, 4
 WORKING_COPIES = 4
 """A(q), the statistics, and their copies while a step or a move is tried: each d x m."""
 SCRATCH_COPIES = 12
@@ -68,7 +68,7 @@ def keep_pairs(n_views: int, n_samples: int, n_patterns: int, budget: int) -> bo
             f"limit is {budget / 1e9:.3g} GB: at most {largest:,} samples fit; take a random subset of that many, "
             "lower n_patterns, or raise memory_limit."
         )
-    return working + n_views * n_pairs(n_samples) * FLOAT <= budget
+    return working + n_views * n_pairs(n_samples) * SINGLE <= budget
 
 
 def working_bytes(n_samples: int, n_patterns: int) -> int:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentsimplex._types import Array
 from latentsimplex._version import __version__
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.options import resolve_choices
+from latentsimplex.options import resolve_choices, resolve_optimizer
 from latentsimplex.similarity import Readings
 
 UNSURE = 0.8
@@ -212,6 +212,7 @@ def _meant(model: LatentSimplexPosition) -> dict[str, str]:
         "response": " then ".join(dict.fromkeys([found.response, drawn.response])),
         "penalty": str(found.penalty),
         "search": found.search,
+        "optimizer": resolve_optimizer(model.optimizer, found.penalty),
     }
 
 

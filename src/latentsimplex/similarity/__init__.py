@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from latentsimplex.similarity.diffusion import Diffusion
-from latentsimplex.similarity.kernel import FunctionKernel, Kernel, checked_exponents, clip_exponents
+from latentsimplex.similarity.kernel import (
+    FunctionKernel,
+    Kernel,
+    checked_exponents,
+    clip_exponents,
+    tables_exponents,
+)
 from latentsimplex.similarity.local_scaling import LocalScaling
 from latentsimplex.similarity.precomputed import Precomputed
 from latentsimplex.similarity.readings import Readings
@@ -20,6 +26,7 @@ __all__ = [
     "as_kernel",
     "checked_exponents",
     "clip_exponents",
+    "tables_exponents",
 ]
 
 NAMED = {

@@ -17,15 +17,20 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
-from latentsimplex._types import Array
-from latentsimplex.compute.pairs import n_pairs, pack, unpack
+from latentsimplex._arrays import diagonals, is_tensor, like, namespace, on_host, sorted_rows, stacked
+from latentsimplex.compute.pairs import n_pairs, pack
 from latentsimplex.similarity.local_scaling import LocalScaling
 
-LONGEST = 40.0
+DOUBLINGS = 40
 """Most doublings of the walk's length; a connected graph has mixed long before."""
+MIXING_STEPS, BISECTIONS = 5, 12
+DIRECTIONS, NEGLIGIBLE, DENSE = 256, 0.05, 0.1
+"""Eigenvectors that follow a long walk, the share of returns that may be missed, and that of pairs with a step
+between them beyond which walks are not long."""
+WARM_UP_ROUNDS, WARM_UP_STEPS = 3, 6
 TINY = 1e-12
 """Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
 BALANCING_STEPS = 20
@@ -77,15 +82,25 @@ class Diffusion:
             )
         check_scalar(self.mean, "mean", Real, min_val=0, max_val=1, include_boundaries="neither")
 
-    def exponents(self, X: Array) -> Array:
-        """Return -log s of every pair; all zero when all samples coincide."""
-        if not np.ptp(X, axis=0).any():
-            return np.zeros(n_pairs(len(X)))
-        s = self._by_mean(self._walk(X))
+    def exponents(self, X: Any) -> Any:
+        """Return -log s of every pair; all zero when all samples coincide.
+
+        X may have axes before the last two, and be a tensor: exponents are then those of each table.
+        """
+        xp, n = namespace(X), X.shape[-2]
+        tables = X.reshape(-1, *X.shape[-2:])
+        S = walked(self.walk(tables), self.mean)
         if self.balance:
-            s = balanced(s)
+            S = balanced(S)
         # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
-        return TINY - np.log(np.clip(s, np.finfo(float).tiny, 1.0))
+        r = TINY - xp.log(xp.clip(pack(S), np.finfo(np.float32).tiny, 1.0))
+        varies = (tables != tables[:, :1]).any(-1).any(-1)[:, None]
+        return xp.where(varies, r, 0 * r).reshape(*X.shape[:-2], n_pairs(n))
+
+    @property
+    def reads_many(self) -> bool:
+        """Whether :meth:`exponents` takes several tables at once."""
+        return True
 
     def n_neighbours(self, n: int) -> int:
         """Return the number of neighbours among n samples."""
@@ -95,50 +110,213 @@ class Diffusion:
             k = int(self.neighbours if isinstance(self.neighbours, Integral) else self.neighbours * n)
         return min(max(k, 2), n - 1)
 
-    def _walk(self, X: Array) -> Array:
-        """Return M = (I + N) / 2 of the nearest-neighbour graph."""
+    def walk(self, X: Any) -> Any:
+        """Return M = (I + N) / 2 of the nearest-neighbour graph of each table (b, n, p).
+
+        Samples that are as near as the last neighbour are neighbours too, so that their order does not matter.
+        """
+        xp, n = namespace(X), X.shape[-2]
         scaling = LocalScaling(QUANTILE, POWER, standardise=self.standardise, per_feature=self.per_feature)
-        affinity = unpack(np.exp(-scaling.exponents(X)), diagonal=-1.0)  # no sample is its own neighbour
-        n, k = len(X), self.n_neighbours(len(X))
-        nearest = np.argpartition(-affinity, k - 1, axis=1)[:, :k]
-        rows = np.arange(n)[:, None]
-        weights = np.zeros((n, n))
-        weights[rows, nearest] = affinity[rows, nearest]
-        weights = np.maximum(weights, weights.T) + TINY
-        degree = np.sqrt(weights.sum(axis=1))
-        return (np.eye(n) + weights / degree[:, None] / degree) / 2
-
-    def _by_mean(self, walk: Array) -> Array:
-        """Return the similarities at the length where their mean is ``mean``, or the nearest there is."""
-        values, vectors = np.linalg.eigh(walk)
-        values = np.clip(values, 0.0, 1.0)
-        n = len(walk)
-
-        def half(doublings: float) -> Array:
-            rows = vectors * values ** (2.0**doublings)
-            return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY)
-
-        def excess(doublings: float) -> float:
-            # the sum over all pairs of rows is the squared length of their sum
-            return (np.square(half(doublings).sum(axis=0)).sum() - n) / (n * (n - 1)) - self.mean
-
-        if excess(0.0) >= 0:
-            length = 0.0
-        else:
-            length = LONGEST if excess(LONGEST) <= 0 else float(brentq(excess, 0.0, LONGEST, xtol=0.02))
-        rows = half(length)
-        return pack(rows @ rows.T)
+        affinity = xp.exp(-scaling.square(X))
+        diagonals(affinity)[:] = -1.0  # no sample is its own neighbour
+        least = sorted_rows(affinity)[..., n - self.n_neighbours(n)]
+        near = affinity >= least[..., None]
+        weights = affinity * (near | near.swapaxes(-1, -2))
+        diagonals(weights)[:] = 0.0
+        weights += TINY
+        degree = weights.sum(-1) ** 0.5
+        weights /= 2 * degree[..., None]
+        weights /= degree[:, None, :]
+        diagonals(weights)[:] += 0.5
+        return weights
 
 
-def balanced(s: Array) -> Array:
+def walked(walk: Any, mean: float) -> Any:
+    """Return the similarities (b, n, n) of walks M of the length at which their mean is ``mean``.
+
+    Lengths are 2, 3, 4, 6, 8, 12, ... A mean between those of two lengths is that of a walk which stops at one or
+    at the other: K is a mixture of both powers. Where the mean is out of reach, the shortest or the longest walk
+    has to do. Long walks of many samples live in few directions, which are enough to follow them.
+    """
+    if walk.shape[-1] > 3 * DIRECTIONS:
+        found = [by_directions(M, mean) for M in walk]
+        if all(S is not None for S in found):
+            return stacked(found)
+    return by_mean(walk, mean)
+
+
+def by_directions(M: Any, mean: float) -> Any:
+    """Return the similarities (n, n) of one walk from its leading eigenvectors; None if they are not enough.
+
+    Every power has the same eigenvectors. They are enough where what the others could add to the chance of a
+    return is negligible, which it never is for the short walks on a dense graph.
+    """
+    steps = M > 10 * TINY  # what ties all samples together, so that none is out of reach, is not a step
+    if float(steps.sum()) > DENSE * M.shape[0] ** 2:
+        return None
+    values, vectors = leading_pairs(M * steps)
+    xp, longer = namespace(vectors), values**2
+    shorter = longer
+    for length in lengths():
+        shorter, longer = longer, values**length
+        longer = longer / (vectors**2 @ longer).mean()
+        if spectral_mean(vectors, longer) >= mean:
+            break
+    if float(longer[-1] / longer.sum()) * (len(M) - DIRECTIONS) > NEGLIGIBLE:
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        w = (low + high) / 2
+        low, high = (w, high) if spectral_mean(vectors, shorter + w * (longer - shorter)) < mean else (low, w)
+    rows = vectors * xp.clip(shorter + high * (longer - shorter), 0.0, None) ** 0.5
+    rows = rows / xp.clip((rows**2).sum(-1), TINY, None)[:, None] ** 0.5
+    return rows @ rows.T
+
+
+def lengths() -> list[int]:
+    """Return the lengths of walks that are tried.
+
+    >>> lengths()[:6]
+    [2, 3, 4, 6, 8, 12]
+    """
+    return [steps << doubling for doubling in range(DOUBLINGS) for steps in (2, 3)]
+
+
+def leading_pairs(M: Any) -> tuple[Any, Any]:
+    """Return the leading eigenvalues (r,) and eigenvectors (n, r) of a walk, the largest first.
+
+    A few steps of the walk from random directions leave those in which it goes on longest.
+    """
+    start = np.random.default_rng(0).normal(size=(len(M), DIRECTIONS))
+    Q, linalg = like(start, M), namespace(M).linalg
+    step = M if is_tensor(M) else csr_array(M)
+    for _ in range(WARM_UP_ROUNDS):
+        for _ in range(WARM_UP_STEPS):
+            Q = step @ Q
+        Q = linalg.qr(Q)[0]
+    values, vectors = linalg.eigh(Q.T @ (step @ Q))
+    order = np.arange(DIRECTIONS)[::-1].copy()
+    return namespace(M).clip(values[order], 0.0, 1.0), (Q @ vectors)[:, order]
+
+
+def spectral_mean(vectors: Any, powers: Any) -> float:
+    """Return the mean similarity over pairs of K = U diag(powers) U^T."""
+    roots = namespace(vectors).clip(vectors**2 @ powers, TINY, None) ** -0.5
+    total = ((roots @ vectors) ** 2 * powers).sum()
+    return float(off_diagonal_mean(total, len(vectors)))
+
+
+def by_mean(walk: Any, mean: float) -> Any:
+    """Return the similarities (b, n, n) of walks by products of their matrices: see :func:`walked`."""
+    half, power = walk, of_unit_return(walk @ walk)
+    shorter: Any = None
+    longer: Any = None
+    left = np.arange(len(walk))  # the walks that are still too short
+    for doubling in range(DOUBLINGS):
+        enough = on_host(doubled_mean(power)) >= mean
+        if doubling == DOUBLINGS - 1:
+            enough[:] = True
+        if enough.all() and len(left) == len(walk):  # as good as always: walks of one kind are about as long
+            shorter, longer = between(half, power, mean)
+            break
+        if shorter is None:
+            shorter, longer = namespace(walk).zeros_like(walk), namespace(walk).zeros_like(walk)
+        if enough.any():
+            shorter[left[enough]], longer[left[enough]] = between(half[enough], power[enough], mean)
+            left, power = left[~enough], power[~enough]
+        if not len(left):
+            break
+        half, power = power, of_unit_return(power @ power)
+    return mixed_to_mean(shorter, longer, mean)
+
+
+def between(half: Any, power: Any, mean: float) -> tuple[Any, Any]:
+    """Return the powers between which the mean lies: of M^L, M^(3L/2) and M^(2L), given M^(L/2) and M^L."""
+    middle = of_unit_return(power @ half)
+    past = mean_similarity(middle) < mean
+    if not past.any():
+        return power, middle
+    if past.all():
+        return middle, of_unit_return(power @ power)
+    shorter, longer = middle + 0, middle
+    shorter[~past] = power[~past]
+    longer[past] = of_unit_return(power[past] @ power[past])
+    return shorter, longer
+
+
+def mixed_to_mean(shorter: Any, longer: Any, mean: float) -> Any:
+    """Return the similarities of K = shorter + w (longer - shorter), 0 <= w <= 1, with the mean asked for.
+
+    The mean rises with w; w is found by false position (the Illinois variant), for all walks at once.
+    """
+    xp = namespace(shorter)
+    gap = longer - shorter
+    own, step = diagonals(shorter), diagonals(gap)
+
+    def excess(w: Any) -> Any:
+        roots = xp.clip(own + w[:, None] * step, TINY, None)[..., None] ** -0.5
+        both = ((shorter @ roots + w[:, None, None] * (gap @ roots)) * roots).sum((-1, -2))
+        return off_diagonal_mean(both, shorter.shape[-1]) - mean
+
+    low, high = 0 * own[:, 0], 0 * own[:, 0] + 1
+    at_low, at_high = excess(low), excess(high)
+    w = xp.where(at_low >= 0, low, high)
+    inside = (at_low < 0) & (at_high > 0)
+    for _ in range(MIXING_STEPS):
+        w = xp.where(inside, low - at_low * (high - low) / (at_high - at_low + ~inside), w)
+        at_w = excess(w)
+        below = at_w < 0
+        at_high = xp.where(below, at_high / 2, at_w)
+        at_low = xp.where(below, at_w, at_low / 2)
+        low, high = xp.where(below, w, low), xp.where(below, high, w)
+    gap *= w[:, None, None]
+    gap += shorter
+    return normalised(gap)
+
+
+def normalised(K: Any) -> Any:
+    """Make K_ij / sqrt(K_ii K_jj) of K, in place."""
+    roots = namespace(K).clip(diagonals(K), TINY, None) ** -0.5
+    K *= roots[..., None]
+    K *= roots[:, None, :]
+    return K
+
+
+def of_unit_return(K: Any) -> Any:
+    """Divide K by the mean of its diagonal, in place: the product of many walks neither vanishes nor grows."""
+    K /= diagonals(K).mean(-1)[:, None, None]
+    return K
+
+
+def mean_similarity(K: Any) -> Any:
+    """Return the mean of K_ij / sqrt(K_ii K_jj) over pairs, for each K (b, n, n)."""
+    roots = namespace(K).clip(diagonals(K), TINY, None)[..., None] ** -0.5
+    return off_diagonal_mean(((K @ roots) * roots).sum((-1, -2)), K.shape[-1])
+
+
+def doubled_mean(K: Any) -> Any:
+    """Return the mean similarity of a walk of twice the length of K's, whose entries are products of K's rows."""
+    roots = namespace(K).clip((K**2).sum(-1), TINY, None)[..., None] ** -0.5
+    return off_diagonal_mean(((K @ roots) ** 2).sum((-1, -2)), K.shape[-1])
+
+
+def off_diagonal_mean(total: Any, n: int) -> Any:
+    """Return the mean over pairs, given the sum over the whole matrix, whose diagonal is 1."""
+    return (total - n) / (n * (n - 1))
+
+
+def balanced(S: Any) -> Any:
     """Return the similarities with a factor for each sample that gives all samples the same mean.
 
-    >>> unpack(balanced(np.array([0.2, 0.2, 0.8]))).sum(axis=0).round(2).tolist()
+    >>> S = np.array([[[1.0, 0.2, 0.2], [0.2, 1.0, 0.8], [0.2, 0.8, 1.0]]])
+    >>> (balanced(S)[0].sum(axis=0) - np.diag(balanced(S)[0])).round(2).tolist()
     [0.8, 0.8, 0.8]
     """
-    S = unpack(s)
-    aim = S.sum() / len(S)
-    factor = np.ones(len(S))
+    xp = namespace(S)
+    S = S + 0
+    diagonals(S)[:] = 0.0
+    aim = S.sum((-1, -2)) / S.shape[-1]
+    factor = 0 * S[..., :1] + 1
     for _ in range(BALANCING_STEPS):
-        factor *= np.sqrt(aim / np.maximum(factor * (S @ factor), TINY))
-    return np.minimum(pack(S * factor[:, None] * factor), 1.0)
+        factor = factor * (aim[:, None, None] / xp.clip(factor * (S @ factor), TINY, None)) ** 0.5
+    return xp.clip(S * factor * factor.swapaxes(-1, -2), None, 1.0)

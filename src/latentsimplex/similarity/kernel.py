@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from latentsimplex._arrays import is_tensor, namespace, on_host
 from latentsimplex._types import Array
 from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.similarity.precomputed import similarity_exponents
@@ -44,13 +45,40 @@ class FunctionKernel:
         return similarity_exponents(np.asarray(self.function(X)), "the function's result")
 
 
-def clip_exponents(r: Array) -> Array:
+def clip_exponents(r: Any) -> Any:
     """Return r cut to what keeps s in [S_CLIP, 1 - S_CLIP].
 
     >>> np.round(np.exp(-clip_exponents(np.array([0.0, 1.0, 1e9]))), 4).tolist()
     [0.9999, 0.3679, 0.0001]
     """
-    return np.clip(r, -np.log1p(-S_CLIP), -np.log(S_CLIP))
+    return namespace(r).clip(r, -np.log1p(-S_CLIP), -np.log(S_CLIP))
+
+
+def single(X: Any) -> Any:
+    """Return tables (..., n, p) in single precision, features centred and the largest number 1: digits are kept.
+
+    >>> single(np.array([[1e9 + 1.0], [1e9 - 1.0]])).tolist()
+    [[1.0], [-1.0]]
+    """
+    X = X - X.mean(-2)[..., None, :]
+    largest = abs(X).reshape(*X.shape[:-2], -1)
+    largest = largest.amax(-1) if is_tensor(X) else largest.max(-1)
+    X = X / (largest + (largest == 0))[..., None, None]
+    return X.float() if is_tensor(X) else X.astype(np.float32)
+
+
+def tables_exponents(kernel: Kernel, tables: Any, name: Callable[[int], str]) -> Any:
+    """Return a kernel's exponents (b, m) for tables (b, n, p), in single precision; ``name`` is for errors.
+
+    Kernels of this package read them all at once, on a device too: they see only how samples differ, and no
+    common scale.
+    """
+    if getattr(kernel, "reads_many", False):
+        r = kernel.exponents(single(tables))
+        if (r >= 0).all():
+            return r
+    r = np.stack([checked_exponents(kernel, on_host(X), name(i)) for i, X in enumerate(tables)])
+    return r.astype(np.float32)
 
 
 def checked_exponents(kernel: Kernel, X: Array, name: str) -> Array:

@@ -9,20 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_scalar
 
+from latentsimplex._arrays import is_tensor, like, namespace, sorted_rows
 from latentsimplex._types import Array
-from latentsimplex.compute.pairs import n_pairs, pack
+from latentsimplex.compute.pairs import pack
+
+FEW_FEATURES = 4
+"""Distances in so few features are added up one by one, in more by a product of matrices."""
+COINCIDENT = 1e-13
+"""Squared distances below this share of the squares they are the difference of are rounding."""
 
 
-def standardised(X: Array) -> Array:
+def standardised(X: Any) -> Any:
     """Return X with each feature of mean 0 and variance 1; a constant feature is 0."""
-    spread = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    varying = (X[..., :1, :] != X).any(-2)[
+        ..., None, :
+    ]  # the mean of equal numbers may differ from them by rounding
+    X = (X - X.mean(-2)[..., None, :]) * varying
+    spread = (X**2).mean(-2)[..., None, :] ** 0.5
+    return X / (spread + (spread == 0))
 
 
 @dataclass(frozen=True)
@@ -69,54 +79,85 @@ class LocalScaling:
         if self.neighbour is not None:
             check_scalar(self.neighbour, "neighbour", Integral, min_val=1)
 
-    def exponents(self, X: Array) -> Array:
-        """Return (dist_ij / sqrt(q_i q_j))^power; all zero when all samples coincide."""
+    @property
+    def reads_many(self) -> bool:
+        """Whether :meth:`exponents` takes several tables at once."""
+        return self.metric == "euclidean"
+
+    def exponents(self, X: Any) -> Any:
+        """Return (dist_ij / sqrt(q_i q_j))^power; all zero when all samples coincide.
+
+        X may have axes before the last two, and be a tensor: exponents are then those of each table.
+        """
+        return pack(self.square(X))
+
+    def square(self, X: Any) -> Any:
+        """Return the exponents as symmetric matrices (..., n, n)."""
         if not self.per_feature:
             return self._scaled(X)
-        features = X.T[np.ptp(X, axis=0) > 0]  # a constant feature compares nothing
-        if not len(features):
-            return np.zeros(n_pairs(len(X)))
-        mean = sum(np.exp(-self._scaled(feature[:, None])) for feature in features) / len(features)
-        return np.maximum(-np.log(np.maximum(mean, np.finfo(float).tiny)), 0.0)
+        xp = namespace(X)
+        varying = (X[..., :1, :] != X).any(-2)  # a constant feature compares nothing
+        total: Any = 0.0
+        for j in range(X.shape[-1]):
+            total = total + xp.exp(-self._scaled(X[..., j : j + 1])) * varying[..., j, None, None]
+        some = varying.any(-1)[..., None, None]
+        mean = total / like(varying.sum(-1)[..., None, None] + ~some, total)
+        r = -xp.log(xp.clip(mean, np.finfo(np.float32).tiny, 1.0))
+        return xp.where(some, r, 0 * r)
 
-    def _scaled(self, X: Array) -> Array:
+    def _scaled(self, X: Any) -> Any:
         distances = self._distances(X)
-        q = np.sqrt(self._bandwidths(distances))
-        r = pack(distances / q[:, None] / q)
-        if self.power == 2:
-            return np.square(r)
+        q = self._bandwidths(distances) ** 0.5
+        r = distances / (q[..., :, None] * q[..., None, :])
         return r if self.power == 1 else r**self.power
 
-    def _distances(self, X: Array) -> Array:
-        """Return the square matrix of distances."""
+    def _distances(self, X: Any) -> Any:
+        """Return the square matrices of distances."""
         if self.standardise:
             X = standardised(X)
         if self.metric != "euclidean":
             return pairwise_distances(X, metric=self.metric)
-        return np.abs(X - X.T) if X.shape[1] == 1 else squareform(pdist(X))
+        return euclidean(X)
 
-    def _bandwidths(self, distances: Array) -> Array:
-        """Return q_i from the square matrix of distances.
+    def _bandwidths(self, distances: Any) -> Any:
+        """Return q_i from the square matrices of distances.
 
         Where more samples coincide with i than the quantile reaches, q_i would be 0 and the similarity
         undefined. Such a pile is tight whatever lies around it: its bandwidth is the same share of the
         distance to the nearest sample outside. If there is none, 1 leaves all distances at 0.
         """
-        n = len(distances)
-        q = self._row_bandwidth(distances)
-        share = self.quantile if self.neighbour is None else min(self.neighbour / (n - 1), 1.0)
-        for i in np.flatnonzero(q == 0):
-            positive = distances[i][distances[i] > 0]
-            q[i] = share * positive.min() if len(positive) else 1.0
-        return q
-
-    def _row_bandwidth(self, rows: Array) -> Array:
-        """Return the quantile, or the distance to the neighbour; the 0 of a sample to itself comes first of all."""
-        n = len(rows)
+        xp, n = namespace(distances), distances.shape[-1]
+        rows = sorted_rows(distances)  # the 0 of a sample to itself comes first of all
         if self.neighbour is not None:
             k = min(self.neighbour, n - 1)
-            return np.partition(rows, k, axis=1)[:, k]
-        below, share = divmod(self.quantile * (n - 2), 1)
-        ranks = [int(below) + 1, min(int(below) + 2, n - 1)]
-        low, high = np.partition(rows, ranks, axis=1)[:, ranks].T
-        return low + share * (high - low)
+            q, share = rows[..., k], min(k / (n - 1), 1.0)
+        else:
+            below, part = divmod(self.quantile * (n - 2), 1)
+            low, high = rows[..., int(below) + 1], rows[..., min(int(below) + 2, n - 1)]
+            q, share = low + part * (high - low), self.quantile
+        if not (q == 0).any():
+            return q
+        nearest = xp.where(distances > 0, distances, np.inf)
+        nearest = nearest.amin(-1) if is_tensor(nearest) else nearest.min(-1)
+        outside = xp.where(xp.isfinite(nearest), share * nearest, 1.0)
+        return xp.where(q == 0, outside, q)
+
+
+def euclidean(X: Any) -> Any:
+    """Return the square matrices of Euclidean distances; samples that coincide have distance 0.
+
+    >>> euclidean(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])).tolist()
+    [[0.0, 5.0, 5.0], [5.0, 0.0, 0.0], [5.0, 0.0, 0.0]]
+    """
+    if X.shape[-1] == 1:
+        return abs(X - X.swapaxes(-1, -2))
+    if X.shape[-1] <= FEW_FEATURES:
+        squares = sum((X[..., j, None] - X[..., None, :, j]) ** 2 for j in range(X.shape[-1]))
+        return squares**0.5
+    wide = X.double() if is_tensor(X) else X.astype(np.float64)  # differences of squares need the digits
+    wide = wide - wide.mean(-2)[..., None, :]
+    norms = (wide**2).sum(-1)
+    both = norms[..., :, None] + norms[..., None, :]
+    squares = both - 2 * wide @ wide.swapaxes(-1, -2)
+    distances = (squares * (squares > COINCIDENT * both)) ** 0.5
+    return distances.to(X.dtype) if is_tensor(X) else distances.astype(X.dtype)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex._types import Array
 from latentsimplex.similarity.diffusion import Diffusion
 
 SCALES: dict[str, dict[str, Any]] = {
@@ -64,6 +63,11 @@ class Readings:
                 f"one of {', '.join(map(repr, FEATURES))}."
             )
 
+    @property
+    def reads_many(self) -> bool:
+        """Whether :meth:`exponents` takes several tables at once."""
+        return True
+
     def kernel(self, n_features: int) -> Diffusion:
         """Return the kernel for views with this number of features."""
         kinds = np.log([kind for kind, _ in self.features])
@@ -71,9 +75,9 @@ class Readings:
         mean = {} if self.mean is None else {"mean": self.mean}
         return Diffusion(**{**SCALES[self.scale], **FEATURES[self.features[nearest][1]], **mean})
 
-    def exponents(self, X: Array) -> Array:
-        """Return -log s of every pair."""
-        return self.kernel(X.shape[1]).exponents(X)
+    def exponents(self, X: Any) -> Any:
+        """Return -log s of every pair, of one table or of each of several."""
+        return self.kernel(X.shape[-1]).exponents(X)
 
     def drawing(self, coassignment: float) -> Readings:
         """Return the reading that draws the clusters found with this one, whose mean co-assignment is given.

@@ -1,0 +1,87 @@
+"""The little that NumPy and torch spell differently, so that the rest is written once for both."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from latentsimplex._types import Array
+
+
+def namespace(x: Any) -> Any:
+    """Return the module whose functions take ``x``: torch for its tensors, NumPy for everything else.
+
+    >>> namespace(np.zeros(2)).__name__
+    'numpy'
+    """
+    return sys.modules["torch"] if is_tensor(x) else np
+
+
+def is_tensor(x: Any) -> bool:
+    """Return whether ``x`` is a torch tensor, without importing torch."""
+    return type(x).__module__.partition(".")[0] == "torch"
+
+
+def like(values: Any, x: Any) -> Any:
+    """Return an array of ``values`` of the kind that ``x`` is: library, device and precision.
+
+    >>> like([1, 2], np.zeros(2, dtype=np.float32)).dtype
+    dtype('float32')
+    """
+    if not is_tensor(x):
+        return np.asarray(on_host(values) if is_tensor(values) else values, dtype=x.dtype)
+    plain = values if is_tensor(values) else np.asarray(values)
+    return namespace(x).as_tensor(plain, dtype=x.dtype, device=x.device)
+
+
+def on_host(x: Any) -> Array:
+    """Return ``x`` as a NumPy array of double precision."""
+    return (x.cpu().numpy() if is_tensor(x) else np.asarray(x)).astype(np.float64, copy=False)
+
+
+def sorted_rows(x: Any) -> Any:
+    """Return ``x`` with the last axis in increasing order."""
+    return x.sort(dim=-1).values if is_tensor(x) else np.sort(x, axis=-1)
+
+
+def stacked(vectors: list[Any]) -> Any:
+    """Return vectors of one kind as the rows of an array."""
+    return namespace(vectors[0]).stack(vectors)
+
+
+def diagonals(x: Any) -> Any:
+    """Return a view of the diagonal of each matrix (..., n, n).
+
+    >>> x = np.zeros((1, 2, 2))
+    >>> diagonals(x)[:] = 3.0
+    >>> x.tolist()
+    [[[3.0, 0.0], [0.0, 3.0]]]
+    """
+    if is_tensor(x):
+        return x.diagonal(dim1=-2, dim2=-1)
+    return np.einsum("...ii->...i", x)
+
+
+def softmax(x: Any) -> Any:
+    """Return exp(x) with the last axis scaled to a sum of 1.
+
+    >>> softmax(np.array([0.0, np.log(3.0)])).round(2).tolist()
+    [0.25, 0.75]
+    """
+    if is_tensor(x):
+        return x.softmax(-1)
+    rises = np.exp(x - x.max(axis=-1, keepdims=True))
+    rises /= rises.sum(axis=-1, keepdims=True)
+    return rises
+
+
+def sigmoid(x: Any) -> Any:
+    """Return 1 / (1 + exp(-x)).
+
+    >>> float(sigmoid(np.array(0.0)))
+    0.5
+    """
+    return x.sigmoid() if is_tensor(x) else expit(x)

@@ -1,0 +1,373 @@
+"""The innermost loops, compiled: pairs of one pattern, k-means of a few coordinates.
+
+Samples run along the last axis of every array that a loop walks, and a loop walks slices from 0 on, so that it
+works on several samples at once. The
+logarithm is our own: exponent bits and a short series, good to rounding, where a library's would be called once
+for each number. Compiled code is cached beside this file.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from latentsimplex._types import Array
+from latentsimplex.divergence import P_CLIP
+
+LN2 = float(np.log(2.0))
+HALF = 0x3FE0000000000000
+"""The bits of 0.5."""
+MANTISSA = 0x000FFFFFFFFFFFFF
+ROOT_HALF = float(np.sqrt(0.5))
+STRIP = 1024
+"""Samples of a row that are dealt with at a time: what a strip needs stays in the nearest cache."""
+
+compiled = njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")
+
+
+@compiled
+def logarithms(x: Array, out: Array) -> None:  # pragma: no cover
+    """Write log x into ``out``; x is positive and normal.
+
+    x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log m = 2 artanh(t) with t = (m - 1) / (m + 1).
+    """
+    for i in range(len(x)):
+        bits = np.float64(x[i]).view(np.int64)
+        m = np.int64((bits & MANTISSA) | HALF).view(np.float64)
+        low = m < ROOT_HALF
+        m = m + m if low else m
+        e = np.float64((bits >> 52) - 1022) - (1.0 if low else 0.0)
+        t = (m - 1.0) / (m + 1.0)
+        u = t * t
+        series = 1 / 19
+        series = series * u + 1 / 17
+        series = series * u + 1 / 15
+        series = series * u + 1 / 13
+        series = series * u + 1 / 11
+        series = series * u + 1 / 9
+        series = series * u + 1 / 7
+        series = series * u + 1 / 5
+        series = series * u + 1 / 3
+        out[i] = e * LN2 + 2.0 * t * (series * u + 1.0)
+
+
+@compiled
+def expected_similarities(
+    left: Array, right: Array, i: int, q: Array, first: int
+) -> None:  # pragma: no cover
+    """Write sum_k left[k, i] right[k, first + j], kept off 0 and 1, into q[j]; both (g, n)."""
+    g, width = len(left), len(q)
+    q[:] = 0.0
+    for k in range(0, g - 1, 2):
+        one, two = left[k, i], left[k + 1, i]
+        first_column, second_column = right[k, first : first + width], right[k + 1, first : first + width]
+        for j in range(width):
+            q[j] += one * first_column[j] + two * second_column[j]
+    if g % 2:
+        weight, column = left[g - 1, i], right[g - 1, first : first + width]
+        for j in range(width):
+            q[j] += weight * column[j]
+    for j in range(width):
+        q[j] = min(max(q[j], P_CLIP), 1.0 - P_CLIP)
+
+
+@compiled
+def row_terms(
+    left: Array, right: Array, start: int, stop: int, forward: bool, A: Array
+) -> float:  # pragma: no cover
+    """Write a(q) of the pairs of rows start..stop into A, packed, and return their sum of h(q)."""
+    n = left.shape[1]
+    q, log_p, log_q = np.empty(STRIP), np.empty(STRIP), np.empty(STRIP)
+    total, at = 0.0, 0
+    for i in range(start, stop):
+        for first in range(i + 1, n, STRIP):
+            width = min(STRIP, n - first)
+            p = q[:width]
+            expected_similarities(left, right, i, p, first)
+            logarithms(p, log_p[:width])
+            rest = A[at : at + width]
+            for j in range(width):
+                rest[j] = 1.0 - p[j]
+            logarithms(rest, log_q[:width])
+            part = 0.0
+            if forward:
+                for j in range(width):
+                    rest[j] = log_p[j] - log_q[j]
+                    part -= log_q[j]
+            else:
+                for j in range(width):
+                    rest[j] = p[j]
+                    part += p[j] * (log_p[j] - log_q[j]) + log_q[j]
+            total += part
+            at += width
+    return total
+
+
+@compiled
+def row_objective(
+    left: Array,
+    right: Array,
+    gamma: float,
+    stat: Array,
+    start: int,
+    stop: int,
+    forward: bool,
+    GW: Array,
+) -> float:  # pragma: no cover
+    """Return sum [gamma h(q) - stat a(q)] over the pairs of rows start..stop; add G W to GW (g, n).
+
+    ``left`` is (W B)^T and ``right`` W^T, both (g, n); ``stat`` has the packed pairs of these rows.
+    """
+    g, n = left.shape
+    q, log_p, log_q = np.empty(STRIP), np.empty(STRIP), np.empty(STRIP)
+    total, at = 0.0, 0
+    for i in range(start, stop):
+        for first in range(i + 1, n, STRIP):
+            width = min(STRIP, n - first)
+            p, s = q[:width], stat[at : at + width]
+            expected_similarities(left, right, i, p, first)
+            logarithms(p, log_p[:width])
+            slope = log_q[:width]
+            for j in range(width):
+                slope[j] = 1.0 - p[j]
+            logarithms(slope, slope)
+            part = 0.0
+            if forward:
+                for j in range(width):
+                    part += (s[j] - gamma) * log_q[j] - s[j] * log_p[j]
+                    slope[j] = (gamma * p[j] - s[j]) / (p[j] * (1.0 - p[j]))
+            else:
+                for j in range(width):
+                    rest = log_q[j]
+                    slope[j] = gamma * (log_p[j] - rest) - s[j]
+                    part += gamma * rest + p[j] * slope[j]
+            total += part
+            for k in range(g):
+                column, gradient = right[k, first : first + width], GW[k, first : first + width]
+                weight, own = right[k, i], 0.0
+                for j in range(width):
+                    own += slope[j] * column[j]
+                    gradient[j] += slope[j] * weight
+                GW[k, i] += own
+            at += width
+    return total
+
+
+@compiled
+def nearest_centres(X: Array, centres: Array, labels: np.ndarray) -> float:  # pragma: no cover
+    """Write the nearest centre (k, p) of each sample (n, p) into ``labels``; return the sum of squared distances."""
+    inertia = 0.0
+    for i in range(len(X)):
+        least, best = np.inf, 0
+        for c in range(len(centres)):
+            distance = 0.0
+            for f in range(X.shape[1]):
+                step = X[i, f] - centres[c, f]
+                distance += step * step
+            if distance < least:
+                least, best = distance, c
+        labels[i] = best
+        inertia += least
+    return inertia
+
+
+@compiled
+def squared_distances(X: Array, centre: Array, out: Array) -> None:  # pragma: no cover
+    """Write the squared distance of each sample (n, p) from a centre (p,) into ``out``."""
+    for i in range(len(X)):
+        distance = 0.0
+        for f in range(X.shape[1]):
+            step = X[i, f] - centre[f]
+            distance += step * step
+        out[i] = distance
+
+
+@compiled
+def spread_centres(X: Array, draws: Array) -> Array:  # pragma: no cover
+    """Return k samples as centres, far from each other: k-means++ with several candidates for each.
+
+    Candidates are drawn in proportion to their squared distance from the centres before; the one that leaves the
+    least of it is taken. ``draws`` (k, candidates) are uniform numbers in [0, 1).
+    """
+    n, p = X.shape
+    k, tries = draws.shape
+    centres = np.empty((k, p))
+    nearest, distance, trial, best = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    centres[0] = X[min(int(draws[0, 0] * n), n - 1)]
+    squared_distances(X, centres[0], nearest)
+    for c in range(1, k):
+        total, least, taken = nearest.sum(), np.inf, 0
+        for t in range(tries):
+            aim, reached, pick = draws[c, t] * total, 0.0, n - 1
+            for i in range(n):
+                reached += nearest[i]
+                if reached > aim:
+                    pick = i
+                    break
+            squared_distances(X, X[pick], distance)
+            left = 0.0
+            for i in range(n):
+                trial[i] = min(nearest[i], distance[i])
+                left += trial[i]
+            if left < least:
+                least, taken = left, pick
+                best[:] = trial
+        centres[c] = X[taken]
+        nearest[:] = best
+    return centres
+
+
+@compiled
+def lloyd(X: Array, centres: Array, most: int) -> tuple[np.ndarray, float]:  # pragma: no cover
+    """Return labels (n,) and their inertia after k-means iterations; an empty cluster keeps its centre."""
+    n, p = X.shape
+    k = len(centres)
+    labels, before = np.empty(n, np.intp), np.full(n, -1, np.intp)
+    inertia = nearest_centres(X, centres, labels)
+    for _ in range(most):
+        if np.array_equal(labels, before):
+            break
+        sums, sizes = np.zeros((k, p)), np.zeros(k)
+        for i in range(n):
+            sizes[labels[i]] += 1.0
+            for f in range(p):
+                sums[labels[i], f] += X[i, f]
+        for c in range(k):
+            if sizes[c] > 0:
+                for f in range(p):
+                    centres[c, f] = sums[c, f] / sizes[c]
+        before[:] = labels
+        inertia = nearest_centres(X, centres, labels)
+    return labels, inertia
+
+
+@compiled
+def best_kmeans(X: Array, some: Array, draws: Array, most: int) -> np.ndarray:  # pragma: no cover
+    """Return the labels (n,) of the best of several k-means runs on some samples; ``draws`` (runs, k, candidates)."""
+    best, least = np.zeros(len(X), np.intp), np.inf
+    for start in range(len(draws)):
+        centres = spread_centres(some, draws[start])
+        inertia = lloyd(some, centres, most)[1]
+        if inertia < least:
+            least = inertia
+            nearest_centres(X, centres, best)
+    return best
+
+
+@compiled
+def cluster_sums(F: Array, labels: np.ndarray, k: int) -> Array:  # pragma: no cover
+    """Return the sum of each row of F (n, n) over the columns of each cluster (n, k)."""
+    n = len(F)
+    sums = np.zeros((n, k))
+    for i in range(n):
+        row, into = F[i], sums[i]
+        for j in range(n):
+            into[labels[j]] += row[j]
+    return sums
+
+
+@compiled
+def block_terms(
+    sums: Array, labels: np.ndarray, sizes: Array, forward: bool
+) -> tuple[Array, Array, float]:  # pragma: no cover
+    """Return a and h (k, k) of the responses that fit clusters best, and the divergence that they leave."""
+    n, k = sums.shape
+    total = np.zeros((k, k))
+    for i in range(n):
+        for c in range(k):
+            total[labels[i], c] += sums[i, c]
+    a, h = np.empty((k, k)), np.empty((k, k))
+    left = 0.0
+    for b in range(k):
+        for c in range(k):
+            pairs = sizes[b] * sizes[c] - (sizes[b] if b == c else 0.0)
+            mean = total[b, c] / max(pairs, 1.0)
+            p = mean if forward else 1.0 / (1.0 + np.exp(-mean))
+            p = min(max(p, P_CLIP), 1.0 - P_CLIP)
+            log_p, log_q = np.log(p), np.log1p(-p)
+            a[b, c] = log_p - log_q if forward else p
+            h[b, c] = -log_q if forward else p * (log_p - log_q) + log_q
+            left += (pairs * h[b, c] - total[b, c] * a[b, c]) / 2
+    return a, h, left
+
+
+@compiled
+def best_clusters(
+    sums: Array, labels: np.ndarray, sizes: Array, a: Array, h: Array
+) -> np.ndarray:  # pragma: no cover
+    """Return for each sample the cluster whose responses fit its pairs best, all others staying where they are."""
+    n, k = sums.shape
+    best = np.empty(n, np.intp)
+    base = np.zeros(k)
+    for c in range(k):
+        for b in range(k):
+            base[c] += sizes[b] * h[c, b]
+    for i in range(n):
+        least = np.inf
+        for c in range(k):
+            cost = base[c] - h[c, labels[i]]  # the sample is no pair with itself
+            for b in range(k):
+                cost -= sums[i, b] * a[c, b]
+            if cost < least:
+                least, best[i] = cost, c
+    return best
+
+
+@compiled
+def renumbered(labels: np.ndarray, k: int) -> tuple[np.ndarray, Array]:  # pragma: no cover
+    """Return the labels without the clusters that nobody is in, and the sizes of the others."""
+    sizes = np.zeros(k)
+    for i in range(len(labels)):
+        sizes[labels[i]] += 1.0
+    number = np.cumsum(sizes > 0) - 1
+    return number[labels], sizes[sizes > 0]
+
+
+@compiled
+def refined_labels(
+    F: Array, labels: np.ndarray, k: int, forward: bool, sweeps: int
+) -> tuple[np.ndarray, float]:  # pragma: no cover
+    """Return labels with samples moved to where they fit best for as long as that helps, and what is left.
+
+    F (n, n) are pair values with a zero diagonal.
+    """
+    labels, sizes = renumbered(labels, k)
+    sums = cluster_sums(F, labels, len(sizes))
+    a, h, left = block_terms(sums, labels, sizes, forward)
+    for _ in range(sweeps):
+        best = best_clusters(sums, labels, sizes, a, h)
+        moved, moved_sizes = renumbered(best, len(sizes))
+        sums = sums_after(F, sums, labels, best, moved, len(moved_sizes))
+        a, h, now = block_terms(sums, moved, moved_sizes, forward)
+        if now >= left:
+            break
+        labels, sizes, left = moved, moved_sizes, now
+    return labels, left
+
+
+@compiled
+def sums_after(
+    F: Array, sums: Array, before: np.ndarray, after: np.ndarray, numbers: np.ndarray, k: int
+) -> Array:  # pragma: no cover
+    """Return the cluster sums (n, k) after samples have moved, ``numbers`` being ``after`` without empty clusters.
+
+    A sample that stays changes nothing; one that moves takes its row of F, which is symmetric, along.
+    """
+    n = len(F)
+    moving = 0
+    for j in range(n):
+        moving += before[j] != after[j]
+    if 3 * moving > n:
+        return cluster_sums(F, numbers, k)
+    changed = sums.copy()
+    kept = np.zeros(sums.shape[1], np.intp)
+    for j in range(n):
+        kept[after[j]] = 1
+        if before[j] != after[j]:
+            row = F[j]
+            for i in range(n):
+                changed[i, before[j]] -= row[i]
+                changed[i, after[j]] += row[i]
+    if kept.sum() == len(kept):
+        return changed
+    return changed[:, np.flatnonzero(kept)].copy()

@@ -1,0 +1,198 @@
+"""Whole M steps and whole profiles of problems that one thread is quick with, compiled.
+
+With a few hundred samples a step of descent takes less time than Python needs to ask for it. Here one call does
+all steps of a pattern, and threads do several patterns at once. Each function is the compiled form of one written
+for arrays of any size and for tensors: :func:`latentsimplex.em.m_step` with mirror descent
+(:func:`latentsimplex.descent.mirror`), and :func:`latentsimplex.profiles.profile`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latentsimplex._types import Array
+from latentsimplex.compute.cpu import EMPTY
+from latentsimplex.compute.loops import best_kmeans, compiled, refined_labels, row_objective
+
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@compiled
+def memberships_of(theta: Array, W: Array) -> None:  # pragma: no cover
+    """Write the softmax of each column of theta (g, n) into W (g, n)."""
+    g, n = theta.shape
+    largest, total = np.full(n, -np.inf), np.zeros(n)
+    for k in range(g):
+        for i in range(n):
+            largest[i] = max(largest[i], theta[k, i])
+    for k in range(g):
+        for i in range(n):
+            W[k, i] = np.exp(theta[k, i] - largest[i])
+            total[i] += W[k, i]
+    for k in range(g):
+        for i in range(n):
+            W[k, i] /= total[i]
+
+
+@compiled
+def used_clusters(W: Array) -> int:  # pragma: no cover
+    """Return how many clusters are some sample's largest; W is (g, n)."""
+    g, n = W.shape
+    used = np.zeros(g, np.bool_)
+    for i in range(n):
+        best = 0
+        for k in range(1, g):
+            if W[k, i] > W[best, i]:
+                best = k
+        used[best] = True
+    return used.sum()
+
+
+@compiled
+def slopes_of(
+    theta: Array,
+    phi: Array,
+    gamma: float,
+    stat: Array,
+    forward: bool,
+    learned: bool,
+    prices: Array,
+    along: Array,
+    beside: Array,
+) -> float:  # pragma: no cover
+    """Return the objective; write the natural gradients in theta (g, n) and in phi (g, g).
+
+    Without a learned response phi is the response itself, and stays.
+    """
+    g, n = theta.shape
+    W, left, GW = np.empty((g, n)), np.zeros((g, n)), np.zeros((g, n))
+    memberships_of(theta, W)
+    B = 1.0 / (1.0 + np.exp(-phi)) if learned else phi
+    for k in range(g):
+        for l in range(g):
+            for i in range(n):
+                left[k, i] += B[k, l] * W[l, i]
+    value = row_objective(left, W, gamma, stat, 0, n - 1, forward, GW)
+    mean = np.zeros(n)
+    along[:] = 0.0
+    for k in range(g):
+        for l in range(g):
+            for i in range(n):
+                along[k, i] += B[k, l] * GW[l, i]
+        for i in range(n):
+            mean[i] += along[k, i] * W[k, i]
+    scale = gamma * (n - 1)
+    for k in range(g):
+        for i in range(n):
+            along[k, i] = (along[k, i] - mean[i]) / scale if W[k, i] > EMPTY else 0.0
+    if learned:
+        sizes = W.sum(axis=1)
+        for k in range(g):
+            for l in range(g):
+                gradient, both = 0.0, 0.0
+                for i in range(n):
+                    gradient += W[k, i] * GW[l, i]
+                    both += W[k, i] * W[l, i]
+                mass = max((sizes[k] * sizes[l] - both) / 2, 1.0)
+                beside[k, l] = gradient / (2 * gamma * mass)
+    return value + prices[used_clusters(W) - 1]
+
+
+@compiled
+def descended(
+    W: Array,
+    B: Array,
+    gamma: float,
+    stat: Array,
+    forward: bool,
+    learned: bool,
+    prices: Array,
+    n_steps: int,
+    rate: float,
+    longer: float,
+    most_momentum: float,
+) -> tuple[Array, Array, float]:  # pragma: no cover
+    """Return memberships (n, g), response (g, g) and step size after mirror descent with momentum on one pattern."""
+    n, g = W.shape
+    theta, phi = np.empty((g, n)), B.copy()
+    for k in range(g):
+        for i in range(n):
+            theta[k, i] = np.log(max(W[i, k], TINY))
+    if learned:
+        phi = np.log(B / (1.0 - B))
+    look, look_phi = theta.copy(), phi.copy()
+    best, best_phi = theta.copy(), phi.copy()
+    along, beside = np.zeros((g, n)), np.zeros((g, g))
+    value = slopes_of(look, look_phi, gamma, stat, forward, learned, prices, along, beside)
+    least, last, age = value, value, 1.0
+    best_along, best_beside = along.copy(), beside.copy()
+    for _ in range(n_steps):
+        failed = value > last
+        rate = rate / 2 if failed else longer * rate
+        older = (1 + np.sqrt(1 + 4 * age * age)) / 2
+        momentum = 0.0 if failed else min((age - 1) / older, most_momentum)
+        if failed:
+            look[:], look_phi[:], along[:], beside[:] = best, best_phi, best_along, best_beside
+        for k in range(g):
+            for i in range(n):
+                stepped = look[k, i] - rate * along[k, i]
+                look[k, i] = stepped + momentum * (stepped - theta[k, i])
+                theta[k, i] = best[k, i] if failed else stepped
+            for l in range(g):
+                stepped = look_phi[k, l] - min(rate, 1.0) * beside[k, l]
+                look_phi[k, l] = stepped + momentum * (stepped - phi[k, l])
+                phi[k, l] = best_phi[k, l] if failed else stepped
+        last = least if failed else value
+        age = 1.0 if failed else older
+        value = slopes_of(look, look_phi, gamma, stat, forward, learned, prices, along, beside)
+        if value < least:
+            least = value
+            best[:], best_phi[:], best_along[:], best_beside[:] = look, look_phi, along, beside
+    found = np.empty((g, n))
+    memberships_of(best, found)
+    response = 1.0 / (1.0 + np.exp(-best_phi)) if learned else best_phi
+    return found.T.copy(), response, rate / 2 if value > last else rate
+
+
+@compiled
+def leading_coordinates(
+    S: Array, start: Array, g: int, rounds: int, products: int, shift: float
+) -> Array:  # pragma: no cover
+    """Return the leading g eigenvectors (n, g) of the normalised similarity, each row over its root degree."""
+    n = len(S)
+    root = np.sqrt(S.sum(axis=1))
+    N = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            N[i, j] = S[i, j] / (root[i] * root[j])
+    Q = start.copy()
+    for _ in range(rounds):
+        for _ in range(products):
+            Q = N @ Q + shift * Q
+        Q = np.linalg.qr(Q)[0].copy()
+    vectors = np.linalg.eigh(Q.T.copy() @ (N @ Q))[1].copy()
+    U = Q @ vectors
+    out = np.empty((n, g))
+    for i in range(n):
+        for k in range(g):
+            out[i, k] = U[i, U.shape[1] - 1 - k] / root[i]
+    return out
+
+
+@compiled
+def profile_of(
+    F: Array, U: Array, rows: np.ndarray, draws: Array, forward: bool, iterations: int, sweeps: int
+) -> tuple[Array, np.ndarray]:  # pragma: no cover
+    """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
+
+    U (n, g) are spectral coordinates, of which k-means looks at some rows; draws (starts, g, candidates) are
+    uniform numbers for its starts.
+    """
+    n, g = U.shape
+    labels, left = np.zeros((g, n), np.intp), np.empty(g)
+    labels[0], left[0] = refined_labels(F, labels[0], 1, forward, 0)
+    for k in range(2, g + 1):
+        X = U[:, :k].copy()
+        found = best_kmeans(X, X[rows], draws[:, :k], iterations)
+        labels[k - 1], left[k - 1] = refined_labels(F, found, k, forward, sweeps)
+    return left, labels
