@@ -38,7 +38,7 @@ def fitted(data, memberships, view_patterns):
 
 def test_files_tables_and_progress(finished):
     out, result, lines = finished
-    names = {"figure8-paper-settings.png", "figure8-default-settings.png"}
+    names = {"figure8-paper-settings.png", "figure8-default-settings.png", "reliability.png"}
     assert {path.name for path in out.iterdir()} == {"views-50k.csv", *names}
     assert {path.name for path in result.figures} == names
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in result.figures)

@@ -17,7 +17,7 @@ from latentsimplex.experiments.model import N_INIT, VARIANTS, nmi, paper_similar
 from latentsimplex.experiments.result import Progress, Result, write_result
 from latentsimplex.experiments.seeds import Record, mean, sd, seeds
 from latentsimplex.experiments.table import Cell, Table
-from latentsimplex.plots import new_figure, plot_heatmap, plot_weights
+from latentsimplex.plots import new_figure, panels, plot_heatmap, plot_reliability, plot_weights
 
 N_VIEWS = 50_000
 N_SAMPLES = 150
@@ -75,24 +75,29 @@ def run(
     figures: dict[str, Figure] = {}
     for seed in seeds(n_seeds):
         data = many_views(V, n, TRUE_PATTERNS, TRUE_CLUSTERS, random_state=seed)
+        fits: dict[str, LatentSimplexPosition] = {}
         for name, fit in VARIANTS.items():
             if progress is not None:
                 progress(f"{V:,} views, seed {seed}, {name}")
             began = perf_counter()
             model = fit(data.views, N_CLUSTERS, N_PATTERNS, seed)
             seconds = perf_counter() - began
+            fits[name] = model
             found[name].append({**measure(data, model), SECONDS: seconds})
             if seed == seeds(n_seeds)[0]:
                 figures[f"figure8-{name.replace(' ', '-')}"] = _figure(data, model)
+        if "reliability" not in figures:
+            figures["reliability"] = _figure_reliability(data, fits)
     return write_result(out, {"views-50k": _table(found)}, figures, _notes(found, n, V))
 
 
 def measure(data: Simulation, model: LatentSimplexPosition) -> Record:
     correlations, deviations = zip(*_matches(data, model), strict=True)
+    started = model.initial_view_patterns_ >= 0
     return {
         LIVE: float(model.n_patterns_),
         MATCH: nmi(data.patterns, model.view_patterns_),
-        START: nmi(data.patterns, model.initial_view_patterns_),
+        START: nmi(data.patterns[started], model.initial_view_patterns_[started]),
         CLUSTERS: float(model.n_clusters_.mean()),
         RIGHT: float((model.n_clusters_ == TRUE_CLUSTERS).mean()),
         CORRELATION: float(np.mean(correlations)),
@@ -169,6 +174,20 @@ def _figure(data: Simulation, model: LatentSimplexPosition) -> Figure:
     title = "weights of the patterns (dashed: each in truth)"
     plot_weights(model.pattern_weights_, n_bars=N_PATTERNS, expected=share, title=title, ax=ax)
     ax.set_box_aspect(0.4)
+    return figure
+
+
+def _figure_reliability(data: Simulation, fits: dict[str, LatentSimplexPosition]) -> Figure:
+    """Draw how the co-assignments of each true pattern's views compare with the true ones, for both variants."""
+    figure, axes = panels(ceil(len(data.oracle) / 3), 3, 3.2, 3.2)
+    for ax in axes.flat[len(data.oracle) :]:
+        ax.set_axis_off()
+    for l, ax in enumerate(axes.flat[: len(data.oracle)]):
+        forecasts = {}
+        for name, model in fits.items():
+            followed = np.bincount(model.view_patterns_[data.patterns == l], minlength=1).argmax()
+            forecasts[name] = (model.coassignment(pattern=int(followed)).packed(), pack(data.coassignment(l)))
+        plot_reliability(forecasts, title=f"true pattern {l + 1}", ax=ax)
     return figure
 
 
