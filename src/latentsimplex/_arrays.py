@@ -42,6 +42,17 @@ def on_host(x: Any) -> Array:
     return (x.cpu().numpy() if is_tensor(x) else np.asarray(x)).astype(np.float64, copy=False)
 
 
+def widened(x: Any) -> Any:
+    """Return ``x`` in double precision, where its device has that: Apple's graphics processors do not.
+
+    >>> widened(np.zeros(1, dtype=np.float32)).dtype
+    dtype('float64')
+    """
+    if is_tensor(x):
+        return x if x.device.type == "mps" else x.double()
+    return x.astype(np.float64, copy=False)
+
+
 def sorted_rows(x: Any) -> Any:
     """Return ``x`` with the last axis in increasing order."""
     return x.sort(dim=-1).values if is_tensor(x) else np.sort(x, axis=-1)

@@ -50,7 +50,7 @@ from latentsimplex.divergence import P_CLIP, Divergence
 from latentsimplex.objective import Penalty, membership_penalty, weight_penalty
 
 ROUNDING = 1e-9
-"""Losses that differ by this share of themselves differ by rounding alone: pair values are of single precision."""
+"""Losses that differ by this share of themselves differ by rounding alone: errors of single pairs average out."""
 OPTIMIZERS: dict[str, dict[str, Any]] = {
     "adam": {"optimizer": "adam", "steps": 5, "rate": 0.1},
     "mirror": {"optimizer": "mirror", "first_steps": 40, "steps": 10, "rate": 4.0},
@@ -169,6 +169,7 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
 
     evidence = divergence = 0.0
     for rows, F in pairs.blocks():
+        A = like(A, F)
         weights = pairs.weights[rows, None]
         K = weights * (H - pair_products(F, A, pairs.workers) + pairs.constants[rows, None])
         logits = log_lam - beta * K
@@ -277,7 +278,7 @@ def m_step(
 
 
 def pair_masses(W: Any) -> Any:
-    """Return how many pairs of samples fall on each pair of clusters (d, g, g), at least one."""
+    """Return sum_{i<j} (w_ik w_jl + w_il w_jk) / 2 (d, g, g), at least 1: what dB, B taken as free, is a sum over."""
     sizes = W.sum(-2)
     masses = (sizes[:, :, None] * sizes[:, None, :] - W.swapaxes(-1, -2) @ W) / 2
     return namespace(W).clip(masses, 1.0, None)

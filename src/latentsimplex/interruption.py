@@ -28,9 +28,10 @@ def kept_on_interrupt() -> Iterator[Event]:
             raise KeyboardInterrupt
         pressed.set()
 
-    token, before = stop_of_fits.set(pressed.is_set), signal.signal(signal.SIGINT, handle)
+    before = signal.signal(signal.SIGINT, handle)
+    token = stop_of_fits.set(pressed.is_set)
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
         stop_of_fits.reset(token)
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)

@@ -11,15 +11,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from latentsimplex._arrays import like, stacked
+from latentsimplex._arrays import is_tensor, like, stacked
 from latentsimplex._types import Array
 from latentsimplex.compute import pair_objective, prepared
+from latentsimplex.compute.cpu import EMPTY
 from latentsimplex.compute.threads import Workers
 from latentsimplex.em import Fit, Model, Pairs, Schedule, State, m_step
 
 REFIT_STEPS = 30
-EMPTY = 1e-100
-"""A column that was poured out holds zeros, or the smallest numbers that a softmax leaves of them."""
 
 
 class Move(Protocol):
@@ -70,7 +69,16 @@ def refit_all(
     if not patterns:
         return []
     W, B = np.stack([pattern.W for pattern in patterns]), np.stack([pattern.B for pattern in patterns])
-    gamma, stat = np.array([pattern.gamma for pattern in patterns]), stacked([p.stat for p in patterns])
+    gamma = np.array([pattern.gamma for pattern in patterns])
+    first = patterns[0].stat
+    if all(pattern.stat is first for pattern in patterns):  # cuts of one pattern: no copies
+        stat = (
+            first.expand(len(gamma), -1)
+            if is_tensor(first)
+            else np.broadcast_to(first, (len(gamma), len(first)))
+        )
+    else:
+        stat = stacked([pattern.stat for pattern in patterns])
     rate = np.full(len(patterns), schedule.rate)
     W, B, _ = m_step(W, B, gamma, stat, model, workers, schedule, n_steps, rate)
     return [pattern._replace(W=W[i], B=B[i]) for i, pattern in enumerate(patterns)]

@@ -8,6 +8,7 @@ views a random part is enough for both; in the end EM takes all of them in.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -66,9 +67,6 @@ class Plan:
         searched = self._searched(rng)
         own = self._temperatures(self.choices, kernel)
         model, pairs = self._problem(self.choices, kernel, own, searched)
-        if not len(pairs) and searched is not None:  # a few views that vary may have been missed
-            searched = None
-            model, pairs = self._problem(self.choices, kernel, own)
         if not len(pairs):
             return Found(None, pairs.informative, kernel, model.temperature)
         search = best_of(
@@ -104,7 +102,11 @@ class Plan:
         most = SEARCHED_VIEWS * self.n_patterns
         if self.choices.search == "plain" or len(self.views) <= most:
             return None
-        return np.sort(rng.permutation(len(self.views))[:most])
+        telling = (
+            v for v in rng.permutation(len(self.views)).tolist() if np.ptp(self.views[v], axis=0).any()
+        )
+        found = np.sort(list(islice(telling, most)))
+        return found if len(found) == most else None
 
     def _temperatures(self, choices: Choices, kernel: Kernel) -> Array | None:
         """Return the temperature of each view (V,) with a kernel; None where the user gave one."""

@@ -22,6 +22,8 @@ from latentsimplex.starts import kmeans_labels, label_memberships
 from latentsimplex.structure import Charges, Group, make_group, merge_groups, total_worth
 
 SPLIT_SEED = 0
+NO_VIEWS = 1e-6
+"""Patterns whose views weigh no more than this together have none: their statistics are rounding."""
 FINALISTS = 3
 """Numbers of clusters that are compared to the end; half the way tells the others off."""
 
@@ -35,7 +37,7 @@ def charges_of(model: Model) -> Charges:
 def groups_of(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
     """Return a group for each pattern that has views, its clusters chosen anew."""
     gamma, stat = statistics(pairs, eta)
-    live = np.flatnonzero(gamma > 0).tolist()
+    live = np.flatnonzero(gamma > NO_VIEWS).tolist()
     return list(pairs.workers.imap(lambda l: _group(gamma[l], stat[l], model), live))
 
 
@@ -96,7 +98,7 @@ def resumed_state(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> S
 def join_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:
     """Return the state with patterns joined as far as hard clusters would have it; None if not at all."""
     joined = best_groups(pairs, fit.expectation.eta, model)
-    if len(joined) == np.count_nonzero(fit.expectation.gamma > 0):
+    if len(joined) == np.count_nonzero(fit.expectation.mass > NO_VIEWS):
         return None
     return state_of_groups(joined, len(fit.state.lam), pairs, model, schedule)
 
@@ -112,7 +114,7 @@ def recut_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> 
     g = len(charges.clusters)
     best: dict[int, Pattern] = {}
     for l, pattern in live_patterns(fit).items():
-        if not pattern.gamma:  # its last view has just left
+        if pattern.gamma <= NO_VIEWS:  # its last view has just left
             continue
         found = profile(pattern.stat / pattern.gamma, g, model.divergence)
         most = int(np.argmax(pattern.gamma * found.gains - charges.clusters)) + 1

@@ -78,7 +78,7 @@ def best_of(
     """Run EM from ``n_init`` random starts and keep the one with the lowest loss.
 
     Without ``moves`` a start is the paper's: random memberships, then EM. With them it is spectral, and
-    EM alternates with merges. Such a run depends on nothing but the partition of the views, so a
+    EM takes turns with moves. Such a run depends on nothing but the partition of the views, so a
     partition that came up before is not run again.
     """
     best: Fit | None = None

@@ -169,7 +169,7 @@ def _one_stack(parts: list[Any]) -> list[Any] | None:
     plain = all(
         type(part) is np.ndarray and part.dtype == np.float64 and part.shape == first.shape for part in parts
     )
-    return parts if plain and np.isfinite(np.stack(parts)).all() else None
+    return parts if plain and all(np.isfinite(part).all() for part in parts) else None
 
 
 def _from_table(data: Any, views: Any, precomputed: bool) -> Views:

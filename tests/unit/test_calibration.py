@@ -21,7 +21,6 @@ from latentsimplex.calibration import (
     reliability_curve,
 )
 from latentsimplex.coassignment import CoAssignment
-from latentsimplex.experiments import certainty
 from latentsimplex.plots import reliability
 
 
@@ -147,7 +146,6 @@ def test_score_of_pairs_without_the_pairs(fitted):
     P, labels = fitted
     naive = np.square(P.packed() - together(labels)).mean()
     assert pair_brier(P, labels) == pytest.approx(naive, rel=1e-10)
-    assert pair_brier(P, labels) == pytest.approx(certainty.pair_brier(P, labels), rel=1e-10)
     assert pair_brier(P, labels) == pytest.approx(pair_reliability(P, labels).brier.score)
     assert pair_brier(P, P) == 0
 
@@ -164,7 +162,6 @@ def test_score_of_a_constant(fitted):
     _, labels = fitted
     share = together(labels).mean()
     assert constant_brier(labels) == pytest.approx(np.square(together(labels) - share).mean())
-    assert constant_brier(labels) == pytest.approx(certainty.constant_brier(labels))
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 40, 41])

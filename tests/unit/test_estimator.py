@@ -429,7 +429,7 @@ def test_all_views_constant():
     assert (model.n_patterns_, model.n_clusters_.tolist(), model.n_iter_) == (1, [1], 0)
     assert model.converged_
     assert model.loss_ == model.loss_curve_[-1]
-    assert model.temperature_ == 5 / 2  # no view sets one, and half the samples is the least
+    assert model.temperature_ == 2  # twice 1: no view sets one
     assert model.start_agreement_.tolist() == [1] * model.n_init
 
 

@@ -132,9 +132,9 @@ def test_what_auto_means():
 
 def test_a_temperature_of_the_datas_is_raised_towards_half_the_samples_where_clusters_have_a_price():
     """Not beyond, nor by more than a factor. Prices stay those of what was measured; what the user gave stays."""
-    prices = ClusterPrice(label_prices(20, 2, 3.0))
+    prices = ClusterPrice(label_prices(20, 2, 8.0))
     auto = resolve_choices(*["auto"] * 5)
-    assert auto.model(20, 2, 3.0) == Model(DIVERGENCES["forward"], prices, 10.0, True)
+    assert auto.model(20, 2, 8.0) == Model(DIVERGENCES["forward"], prices, 10.0, True)
     assert auto.model(20, 2, 11.0).temperature == 11
     assert auto.model(10_000, 2, 3.0).temperature == VIEW_SPREAD * 3
     assert resolve_choices("auto", "auto", "auto", 3.0, "auto").model(20, 2, 3.0).temperature == 3

@@ -155,18 +155,24 @@ def row_objective(
 
 @compiled
 def nearest_centres(X: Array, centres: Array, labels: np.ndarray) -> float:  # pragma: no cover
-    """Write the nearest centre (k, p) of each sample (n, p) into ``labels``; return the sum of squared distances."""
+    """Write the nearest centre (k, p) of each sample (n, p) into ``labels``; return the sum of squared distances.
+
+    |x - c|^2 = |x|^2 - 2 x c + |c|^2, and |x|^2 is the same for all centres.
+    """
+    k = len(centres)
+    products = X @ centres.T.copy()
+    norms = (centres * centres).sum(axis=1)
     inertia = 0.0
     for i in range(len(X)):
-        least, best = np.inf, 0
-        for c in range(len(centres)):
-            distance = 0.0
-            for f in range(X.shape[1]):
-                step = X[i, f] - centres[c, f]
-                distance += step * step
-            if distance < least:
-                least, best = distance, c
+        row = products[i]
+        least, best = norms[0] - 2.0 * row[0], 0
+        for c in range(1, k):
+            value = norms[c] - 2.0 * row[c]
+            if value < least:
+                least, best = value, c
         labels[i] = best
+        for f in range(X.shape[1]):
+            inertia += X[i, f] * X[i, f]
         inertia += least
     return inertia
 

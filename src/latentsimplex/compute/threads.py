@@ -8,7 +8,6 @@ bit whatever the number of threads.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -18,6 +17,30 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 T = TypeVar("T")
+
+
+class SharedLimit:
+    """BLAS has one thread while anyone holds this; limits belong to the process, so the last one to leave lifts it."""
+
+    def __init__(self) -> None:
+        self._lock, self._holders = Lock(), 0
+
+    def acquire(self) -> None:
+        """Limit BLAS to one thread, unless it is."""
+        with self._lock:
+            self._holders += 1
+            if self._holders == 1:
+                self._limits = threadpool_limits(1)
+
+    def release(self) -> None:
+        """Give BLAS its threads back, unless somebody else holds the limit."""
+        with self._lock:
+            self._holders -= 1
+            if not self._holders:
+                self._limits.restore_original_limits()
+
+
+_one_blas_thread = SharedLimit()
 
 
 class Workers:
@@ -33,7 +56,7 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Workers:
-        self._limits = threadpool_limits(1)
+        _one_blas_thread.acquire()
         if self.n_jobs > 1:
             self._pool = ThreadPoolExecutor(self.n_jobs)
         return self
@@ -44,7 +67,7 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
-        self._limits.restore_original_limits()
+        _one_blas_thread.release()
 
     def starmap(self, function: Callable[..., T], arguments: Sequence[Iterable[Any]]) -> list[T]:
         """Return ``[function(*a) for a in arguments]``, in that order."""
@@ -57,33 +80,3 @@ class Workers:
         if self._pool is None or len(arguments) == 1 or not threaded:
             return map(function, arguments)
         return self._pool.map(function, arguments)
-
-
-class Ignored:
-    """A kind of warning is ignored while any thread is in the ``with`` block.
-
-    Filters of warnings belong to the process. Were each thread to save and restore them, one that leaves
-    while another stays would bring back what the other had changed, for good.
-
-    >>> with Ignored(UserWarning):
-    ...     warnings.warn("not seen", UserWarning)
-    """
-
-    def __init__(self, category: type[Warning]) -> None:
-        self._category, self._lock, self._inside = category, Lock(), 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._saved = warnings.catch_warnings()
-                self._saved.__enter__()
-                warnings.simplefilter("ignore", self._category)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._saved.__exit__(None, None, None)

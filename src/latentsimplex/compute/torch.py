@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from latentsimplex._arrays import diagonals, like, on_host, stacked
+from latentsimplex._arrays import diagonals, like, on_host, stacked, widened
 from latentsimplex._types import Array
 from latentsimplex.compute.pairs import pack, unpack
 from latentsimplex.compute.threads import Workers
@@ -23,8 +23,9 @@ def _expected(W: Any, B: Any) -> Any:
 
 
 def _total(square: Any) -> Any:
-    """Return the sum off the diagonal, in double precision."""
-    return square.sum(dtype=torch.float64) - diagonals(square).sum(dtype=torch.float64)
+    """Return the sum off the diagonal, rows added up in double precision."""
+    rows = widened(square.sum(-1) - diagonals(square))
+    return rows.sum()
 
 
 def pair_terms(memberships: Array, responses: Array, divergence: Divergence, home: Any) -> tuple[Any, Array]:
@@ -38,7 +39,9 @@ def pair_terms(memberships: Array, responses: Array, divergence: Divergence, hom
 
 
 def prepared(stat: Any) -> Any:
-    """Return the statistics (d, m) as symmetric matrices (d, n, n)."""
+    """Return the statistics (d, m) as symmetric matrices (d, n, n); rows that are one and the same share one."""
+    if len(stat) > 1 and stat.stride(0) == 0:
+        return unpack(stat[0]).expand(len(stat), -1, -1)
     return stacked([unpack(row) for row in stat])
 
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex._arrays import like, on_host
+from latentsimplex._arrays import like, on_host, widened
 from latentsimplex._types import Array, Indices
 from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.engines.local import LocalPairs
 from latentsimplex.similarity import clip_exponents, tables_exponents
+from latentsimplex.similarity.kernel import single
 
 HOST_PAIRS = 1 << 19
 """With no more pairs than this an M step is over on the processor before a card has been told what to do."""
@@ -57,17 +58,22 @@ class DevicePairs(LocalPairs):
     def _block_values(self) -> int:
         return BLOCK_VALUES
 
+    def _tables(self, members: Indices) -> Any:
+        """Return views to move to the device: as they are for kernels of the user's, in single precision for ours."""
+        tables = self._views.tables(members)
+        return single(tables) if getattr(self._kernel, "reads_many", False) else tables
+
     def _read(self, members: Indices) -> tuple[Any, Array, np.ndarray]:
         """Return f(s) of some views, the sums of const(s), and whether they have anything to tell."""
         F = self.zeros(0).new_empty((len(members), n_pairs(self.n_samples)))
         constants, informative = np.zeros(len(members)), np.zeros(len(members), dtype=bool)
         for rows in self._batches(members, BATCH_ENTRIES):
-            tables = torch_module().as_tensor(self._views.tables(members[rows]), device=self._device)
+            # centred before they lose digits: not every device has double precision
+            tables = torch_module().as_tensor(self._tables(members[rows]), device=self._device)
             r = tables_exponents(self._kernel, tables, self._namer(members[rows]))
             informative[rows] = on_host((r != 0).any(-1)).astype(bool)
             r = clip_exponents(like(r, F))
-            consts: Any = self._divergence.const(r)
-            constants[rows] = on_host(consts.double().sum(-1))
+            constants[rows] = on_host(widened(self._divergence.const(r)).sum(-1))
             F[rows] = self._divergence.f(r)
         return F, constants, informative
 

@@ -31,6 +31,8 @@ DIRECTIONS, NEGLIGIBLE, DENSE = 256, 0.05, 0.1
 """Eigenvectors that follow a long walk, the share of returns that may be missed, and that of pairs with a step
 between them beyond which walks are not long."""
 WARM_UP_ROUNDS, WARM_UP_STEPS = 3, 6
+LONGEST_KNOWN = 1 << 14
+"""Powers of eigenvalues that are known to single precision are known this far."""
 TINY = 1e-12
 """Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
 BALANCING_STEPS = 20
@@ -45,8 +47,8 @@ class Diffusion:
     Parameters
     ----------
     neighbours : int, float in (0, 1) or "sqrt"
-        Neighbours of each sample in the graph: a number, a share of the samples, or the square root of
-        their number.
+        Neighbours of each sample in the graph, at least 2: a number, a share of the samples, or the square
+        root of their number.
     mean : float in (0, 1)
         The length of the walk is the one at which the mean similarity of a view is this. A partition into
         k equal clusters has a mean co-assignment of 1/k.
@@ -138,11 +140,10 @@ def walked(walk: Any, mean: float) -> Any:
     at the other: K is a mixture of both powers. Where the mean is out of reach, the shortest or the longest walk
     has to do. Long walks of many samples live in few directions, which are enough to follow them.
     """
-    if walk.shape[-1] > 3 * DIRECTIONS:
-        found = [by_directions(M, mean) for M in walk]
-        if all(S is not None for S in found):
-            return stacked(found)
-    return by_mean(walk, mean)
+    if walk.shape[-1] <= 3 * DIRECTIONS:
+        return by_mean(walk, mean)
+    found = [by_directions(M, mean) for M in walk]
+    return stacked([by_mean(M[None], mean)[0] if S is None else S for S, M in zip(found, walk, strict=True)])
 
 
 def by_directions(M: Any, mean: float) -> Any:
@@ -158,6 +159,10 @@ def by_directions(M: Any, mean: float) -> Any:
     xp, longer = namespace(vectors), values**2
     shorter = longer
     for length in lengths():
+        if (
+            length > LONGEST_KNOWN
+        ):  # beyond, rounding decides which of the components that never meet comes out first
+            return None
         shorter, longer = longer, values**length
         longer = longer / (vectors**2 @ longer).mean()
         if spectral_mean(vectors, longer) >= mean:

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import is_tensor, like, namespace, sorted_rows
+from latentsimplex._arrays import is_tensor, like, namespace, sorted_rows, widened
 from latentsimplex._types import Array
 from latentsimplex.compute.pairs import pack
 
@@ -154,7 +154,7 @@ def euclidean(X: Any) -> Any:
     if X.shape[-1] <= FEW_FEATURES:
         squares = sum((X[..., j, None] - X[..., None, :, j]) ** 2 for j in range(X.shape[-1]))
         return squares**0.5
-    wide = X.double() if is_tensor(X) else X.astype(np.float64)  # differences of squares need the digits
+    wide = widened(X)  # differences of squares need the digits
     wide = wide - wide.mean(-2)[..., None, :]
     norms = (wide**2).sum(-1)
     both = norms[..., :, None] + norms[..., None, :]
