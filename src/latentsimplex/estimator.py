@@ -18,7 +18,7 @@ from latentsimplex.compute.threads import Workers
 from latentsimplex.consensus import Consensus, form_consensus
 from latentsimplex.em import OPTIMIZERS, Schedule
 from latentsimplex.engines import engine_on
-from latentsimplex.engines.memory import keep_pairs, memory_budget
+from latentsimplex.engines.memory import memory_budget, storage
 from latentsimplex.estimates import estimate, with_constant_views
 from latentsimplex.interruption import stop_of_fits
 from latentsimplex.labels import joint_labels
@@ -92,8 +92,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         Where to compute: on the processor, on a graphics card (``pip install "latentsimplex[gpu]"``), or with
         torch on the processor. "cuda:1" is the second card. Answers are the same up to rounding.
     memory_limit : int, str or None
-        Bytes, or a string like "2GB"; None is half of what is free. Pair values that do not fit are
-        computed again in each pass, with the same result.
+        Bytes, or a string like "2GB"; None is half of what is free. Pair values that do not fit are kept
+        as one of 256 levels each, or, where that is too much, computed again in each pass.
     n_jobs : int or None
         Threads; None is all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -230,7 +230,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         data = as_views(X, self.views, precomputed=isinstance(kernel, Precomputed))
         g = min(options.check_count("n_clusters", self.n_clusters), data.n_samples)
         d = min(options.check_count("n_patterns", self.n_patterns), len(data))
-        keep = keep_pairs(len(data), data.n_samples, d, memory_budget(self.memory_limit))
+        keep = storage(len(data), data.n_samples, d, memory_budget(self.memory_limit))
         engine = engine_on(device)
 
         with (

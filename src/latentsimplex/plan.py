@@ -50,7 +50,7 @@ class Plan:
     n_clusters: int
     n_patterns: int
     n_init: int
-    keep: bool
+    keep: bool | str
     workers: Workers
     callback: Callback
     engine: Engine = LocalPairs

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from latentsimplex import LatentSimplexPosition
+from latentsimplex.compute.pairs import n_pairs
+from latentsimplex.compute.threads import Workers
+from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.engines import memory
 from latentsimplex.engines.local import LocalPairs
-from latentsimplex.engines.memory import keep_pairs, largest_n, memory_budget, working_bytes
+from latentsimplex.engines.memory import keep_pairs, largest_n, memory_budget, storage, working_bytes
+from latentsimplex.similarity import LocalScaling, clip_exponents
+from latentsimplex.views import as_views
 from problems import clustered_views
 
 QUICK = {"n_clusters": 2, "n_patterns": 2, "n_init": 1, "max_iter": 4, "random_state": 0}
@@ -104,8 +109,33 @@ def test_recomputing_pair_values_gives_the_same_fit(similarity, monkeypatch):
         LatentSimplexPosition(**QUICK, similarity=similarity, memory_limit=limit).fit(data)
         for limit in (None, working_bytes(20, 2))
     ]
-    assert kept == [True, False]
+    assert kept == ["whole", "nowhere"]
     assert np.array_equal(models[0].loss_curve_, models[1].loss_curve_)
     assert np.array_equal(models[0].view_responsibilities_, models[1].view_responsibilities_)
     for a, b in zip(models[0].memberships_, models[1].memberships_, strict=True):
         assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("kind", ["forward", "reverse"])
+def test_values_in_bytes_are_off_by_half_a_level_at_most(kind):
+    views = as_views(clustered_views(np.random.default_rng(0), 30, 3))
+    whole, in_bytes = (
+        LocalPairs(views, LocalScaling(), DIVERGENCES[kind], Workers(1), keep) for keep in ("whole", "bytes")
+    )
+    values, coarse = (np.concatenate([F for _, F in pairs.blocks()]) for pairs in (whole, in_bytes))
+    limits = DIVERGENCES[kind].f(clip_exponents(np.array([0.0, np.inf])))
+    assert 0 < np.abs(values - coarse).max() <= np.ptp(limits) / 510 * (1 + 1e-4)
+    assert in_bytes.values(1).dtype == np.float32
+    np.testing.assert_array_equal(in_bytes.values(1), coarse[1])
+
+
+def test_a_fit_from_values_in_bytes_is_nearly_the_same():
+    data = clustered_views(np.random.default_rng(0), 60, 12)
+    limits = [None, working_bytes(60, 2) + 12 * n_pairs(60)]
+    whole, coarse = (
+        LatentSimplexPosition(3, 2, random_state=0, memory_limit=limit).fit(data) for limit in limits
+    )
+    assert storage(12, 60, 2, limits[1]) == "bytes"
+    assert np.array_equal(whole.view_patterns_, coarse.view_patterns_)
+    for a, b in zip(whole.memberships_, coarse.memberships_, strict=True):
+        assert np.abs(a - b).max() < 0.02

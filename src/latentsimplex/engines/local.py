@@ -1,8 +1,9 @@
-"""Pair values of views on this machine: kept when they fit, recomputed block by block when not.
+"""Pair values of views on this machine: kept when they fit, in bytes when only those do, recomputed when not.
 
 A pass over them is a sum over blocks of views, and blocks have fixed bounds, so that keeping or
 recomputing, and any number of threads, give the same numbers. They are of single precision: what they
-are multiplied with is added up in double.
+are multiplied with is added up in double. In bytes they are off by a 510th of their range at most, which thousands
+of pairs average out (docs/performance.md).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class LocalPairs:
         kernel: Kernel,
         divergence: Divergence,
         workers: Workers,
-        keep: bool,
+        keep: bool | str,
         weights: Array | None = None,
         members: Indices | None = None,
     ) -> None:
@@ -56,7 +57,8 @@ class LocalPairs:
         members = np.arange(len(views)) if members is None else members
         size = max(1, self._block_values() // n_pairs(self.n_samples))
         self._members: list[Indices] = []
-        self._kept: list[Any] | None = [] if keep else None
+        self._kept: list[Any] | None = [] if keep in (True, "whole", "bytes") else None
+        self._in_bytes = keep == "bytes"
         constants: list[Array] = []
         for start in range(0, len(members), size):
             block = members[start : start + size]
@@ -102,12 +104,23 @@ class LocalPairs:
         return stat
 
     def _stored(self, F: Any) -> Any:
-        """Return a block where it can stay between passes."""
-        return F
+        """Return a block as it stays between passes: as it is, or each value as one of 256 levels."""
+        if not self._in_bytes:
+            return F
+        low, step = self._levels()
+        return np.rint((F - low) / step).astype(np.uint8)
 
     def _fetched(self, F: Any) -> Any:
-        """Return a block that was stored, where a pass wants it."""
-        return F
+        """Return a block that was stored, as a pass wants it."""
+        if F.dtype != np.uint8:
+            return F
+        low, step = self._levels()
+        return F * np.float32(step) + np.float32(low)
+
+    def _levels(self) -> tuple[float, float]:
+        """Return the least value that f(s) can have, and a 255th of its range."""
+        low, high = np.sort(self._divergence.f(clip_exponents(np.array([0.0, np.inf]))))
+        return float(low), float((high - low) / 255)
 
     def _block_values(self) -> int:
         return BLOCK_VALUES

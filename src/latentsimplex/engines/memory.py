@@ -71,6 +71,18 @@ def keep_pairs(n_views: int, n_samples: int, n_patterns: int, budget: int) -> bo
     return working + n_views * n_pairs(n_samples) * SINGLE <= budget
 
 
+def storage(n_views: int, n_samples: int, n_patterns: int, budget: int) -> str:
+    """Return how pair values are kept: "whole", in "bytes" where only those fit, or "nowhere"; or raise MemoryError.
+
+    >>> [storage(50_000, 150, 10, gigabytes * 10**9) for gigabytes in (4, 1)], storage(50_000, 150, 10, 10**8)
+    (['whole', 'bytes'], 'nowhere')
+    """
+    if keep_pairs(n_views, n_samples, n_patterns, budget):
+        return "whole"
+    in_bytes = working_bytes(n_samples, n_patterns) + n_views * n_pairs(n_samples)
+    return "bytes" if in_bytes <= budget else "nowhere"
+
+
 def working_bytes(n_samples: int, n_patterns: int) -> int:
     """Return what EM holds whatever the number of views."""
     return FLOAT * n_pairs(n_samples) * (WORKING_COPIES * n_patterns + SCRATCH_COPIES)
