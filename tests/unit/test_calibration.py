@@ -21,7 +21,6 @@ from latentsimplex.calibration import (
     reliability_curve,
 )
 from latentsimplex.coassignment import CoAssignment
-from latentsimplex.plots import reliability
 
 
 @pytest.fixture(autouse=True)
@@ -73,15 +72,6 @@ def test_equal_forecasts_stay_in_one_bin():
 def test_a_forecast_on_an_edge_belongs_to_the_upper_bin():
     curve = reliability_curve(np.arange(11) / 10, np.zeros(11), 10)
     assert curve.counts.tolist() == [1] * 9 + [2]
-
-
-def test_curves_are_those_of_the_plots(forecasts):
-    p, o = forecasts
-    curve = reliability_curve(p, o)
-    means, frequencies, shares = reliability(p, o)
-    np.testing.assert_allclose(curve.forecast, means)
-    np.testing.assert_allclose(curve.frequency, frequencies)
-    np.testing.assert_allclose(curve.counts / 500, shares)
 
 
 def test_calibration_error_by_hand():

@@ -6,7 +6,7 @@ from latentsimplex.plots.heatmap import plot_heatmap
 from latentsimplex.plots.joint import plot_joint
 from latentsimplex.plots.maxima import plot_maxima
 from latentsimplex.plots.memberships import plot_memberships
-from latentsimplex.plots.reliability import plot_reliability, reliability
+from latentsimplex.plots.reliability import plot_reliability
 from latentsimplex.plots.scatter import plot_scatter
 from latentsimplex.plots.top_views import plot_top_views
 from latentsimplex.plots.weights import plot_weights
@@ -23,6 +23,5 @@ __all__ = [
     "plot_scatter",
     "plot_top_views",
     "plot_weights",
-    "reliability",
     "save",
 ]
