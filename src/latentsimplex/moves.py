@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from latentsimplex._arrays import is_tensor, like, stacked
 from latentsimplex._types import Array
@@ -72,11 +73,8 @@ def refit_all(
     gamma = np.array([pattern.gamma for pattern in patterns])
     first = patterns[0].stat
     if all(pattern.stat is first for pattern in patterns):  # cuts of one pattern: no copies
-        stat = (
-            first.expand(len(gamma), -1)
-            if is_tensor(first)
-            else np.broadcast_to(first, (len(gamma), len(first)))
-        )
+        shape = (len(gamma), len(first))
+        stat = first.expand(shape) if is_tensor(first) else as_strided(first, shape, (0, first.strides[0]))
     else:
         stat = stacked([pattern.stat for pattern in patterns])
     rate = np.full(len(patterns), schedule.rate)

@@ -161,7 +161,10 @@ def nearest_centres(X: Array, centres: Array, labels: np.ndarray) -> float:  # p
     """
     k = len(centres)
     products = X @ centres.T.copy()
-    norms = (centres * centres).sum(axis=1)
+    norms = np.zeros(k)
+    for c in range(k):
+        for f in range(X.shape[1]):
+            norms[c] += centres[c, f] * centres[c, f]
     inertia = 0.0
     for i in range(len(X)):
         row = products[i]
@@ -231,7 +234,10 @@ def lloyd(X: Array, centres: Array, most: int) -> tuple[np.ndarray, float]:  # p
     labels, before = np.empty(n, np.intp), np.full(n, -1, np.intp)
     inertia = nearest_centres(X, centres, labels)
     for _ in range(most):
-        if np.array_equal(labels, before):
+        moving = 0
+        for i in range(n):
+            moving += labels[i] != before[i]
+        if not moving:
             break
         sums, sizes = np.zeros((k, p)), np.zeros(k)
         for i in range(n):

@@ -86,7 +86,10 @@ def slopes_of(
         for i in range(n):
             along[k, i] = (along[k, i] - mean[i]) / scale if W[k, i] > EMPTY else 0.0
     if learned:
-        sizes = W.sum(axis=1)
+        sizes = np.zeros(g)
+        for k in range(g):
+            for i in range(n):
+                sizes[k] += W[k, i]
         for k in range(g):
             for l in range(g):
                 gradient, both = 0.0, 0.0
@@ -160,8 +163,11 @@ def leading_coordinates(
 ) -> Array:  # pragma: no cover
     """Return the leading g eigenvectors (n, g) of the normalised similarity, each row over its root degree."""
     n = len(S)
-    root = np.sqrt(S.sum(axis=1))
-    N = np.empty((n, n))
+    root, N = np.zeros(n), np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            root[i] += S[i, j]
+        root[i] = np.sqrt(root[i])
     for i in range(n):
         for j in range(n):
             N[i, j] = S[i, j] / (root[i] * root[j])
@@ -193,6 +199,6 @@ def profile_of(
     labels[0], left[0] = refined_labels(F, labels[0], 1, forward, 0)
     for k in range(2, g + 1):
         X = U[:, :k].copy()
-        found = best_kmeans(X, X[rows], draws[:, :k], iterations)
+        found = best_kmeans(X, X[rows], draws[:, :k].copy(), iterations)
         labels[k - 1], left[k - 1] = refined_labels(F, found, k, forward, sweeps)
     return left, labels
