@@ -219,6 +219,8 @@ def m_step(
 ) -> tuple[Array, Array, Array]:
     """Return W and B that lower sum_{i<j} [gamma h(q) - stat a(q)] + n R(W), pattern by pattern.
 
+    Here gamma is the mass eta^T u of a pattern's views, which is their number where all weigh 1.
+
     Descent on theta with W = softmax(theta); a learned response B = sigmoid(phi), symmetric, moves beside it.
     Adam goes along dtheta = W * (dW - rowsum(dW * W)). Mirror descent goes along (dW - rowsum(dW * W)) over
     gamma (n - 1), the natural gradient: theta moves as W would in expectation-maximisation, and phi likewise.
