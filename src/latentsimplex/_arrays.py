@@ -53,9 +53,30 @@ def widened(x: Any) -> Any:
     return x.astype(np.float64, copy=False)
 
 
-def sorted_rows(x: Any) -> Any:
-    """Return ``x`` with the last axis in increasing order."""
-    return x.sort(dim=-1).values if is_tensor(x) else np.sort(x, axis=-1)
+def ranked(x: Any, k: int) -> Any:
+    """Return the k-th smallest number, from 0, along the last axis.
+
+    >>> float(ranked(np.array([3.0, 1.0, 2.0]), 1))
+    2.0
+    """
+    return x.kthvalue(k + 1, dim=-1).values if is_tensor(x) else np.sort(x, axis=-1)[..., k]
+
+
+def ranked_pair(x: Any, k: int) -> tuple[Any, Any]:
+    """Return the k-th and the next smallest number, from 0, along the last axis; the last one twice at the end.
+
+    >>> [float(y) for y in ranked_pair(np.array([3.0, 1.0, 2.0, 2.0]), 1)]
+    [2.0, 2.0]
+    """
+    n = x.shape[-1]
+    if not is_tensor(x):
+        rows = np.sort(x, axis=-1)
+        return rows[..., k], rows[..., min(k + 1, n - 1)]
+    torch = namespace(x)
+    low = ranked(x, k)
+    above = x > low[..., None]
+    high = torch.where(above, x, torch.inf).amin(-1)
+    return low, torch.where((~above).sum(-1) > k + 1, low, torch.where(high < torch.inf, high, low))
 
 
 def stacked(vectors: list[Any]) -> Any:

@@ -117,7 +117,7 @@ def evidence(
     if not len(k):
         return 1.0
     clouds = temperatures(some[:COMPARED_CLOUDS], kernel, divergence, workers)
-    r = read_together(some, kernel, lambda _: "a view")
+    r = read_together(some, kernel, workers, lambda _: "a view")
     gains = workers.imap(lambda one: profile(divergence.f(one), int(k[-1]), divergence).gains[1:], r)
     ratios = [(gain / (n * np.log(k) * clouds.mean())).max() for gain in gains]
     return float(np.exp(np.mean(np.log(np.maximum(ratios, np.finfo(float).tiny)))))

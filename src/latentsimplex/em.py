@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import logit, logsumexp
+from scipy.special import logit
 
 from latentsimplex._arrays import like, namespace, on_host, sigmoid, softmax
 from latentsimplex._types import Array
@@ -173,11 +173,14 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
         weights = pairs.weights[rows, None]
         K = weights * (H - pair_products(F, A, pairs.workers) + pairs.constants[rows, None])
         logits = log_lam - beta * K
-        eta_b = softmax(logits)
+        largest = logits.max(axis=1, keepdims=True)
+        eta_b = np.exp(logits - largest)
+        total = eta_b.sum(axis=1, keepdims=True)
+        eta_b /= total
         add_statistics(stat, weights * eta_b, F, pairs.workers)
         eta[rows, live] = eta_b
-        evidence += logsumexp(logits, axis=1).sum()
-        divergence += (eta_b * K).sum()
+        evidence += float((largest + np.log(total)).sum())
+        divergence += float((eta_b * K).sum())
     R = membership_penalty(state.W, live, model.penalty)
     T = weight_penalty(state.lam)
     return Expectation(
@@ -276,7 +279,8 @@ def m_step(
     else:
         x, rate = adam(x, slopes, n_steps, rate)
     W, B = unpack(x)
-    return on_host(W), on_host(B), on_host(rate)
+    W = on_host(W)
+    return W / W.sum(axis=-1, keepdims=True), on_host(B), on_host(rate)
 
 
 def pair_masses(W: Any) -> Any:

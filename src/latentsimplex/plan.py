@@ -21,7 +21,7 @@ from latentsimplex.em import Fit, Model, Schedule
 from latentsimplex.engines import Engine
 from latentsimplex.engines.local import LocalPairs
 from latentsimplex.options import Choices
-from latentsimplex.search import Callback, Search, best_of, go_on, settle
+from latentsimplex.search import Listener, Search, best_of, go_on, settle
 from latentsimplex.similarity import Kernel, Readings
 from latentsimplex.views import Views
 
@@ -52,7 +52,7 @@ class Plan:
     n_init: int
     keep: bool | str
     workers: Workers
-    callback: Callback
+    listener: Listener
     engine: Engine = LocalPairs
 
     def run(self, kernel: Kernel | None, rng: np.random.Generator) -> Found:
@@ -77,7 +77,7 @@ class Plan:
             self.schedule,
             self.n_init,
             rng,
-            self.callback,
+            self.listener,
             moves=self.choices.search == "moves",
         )
         search = search._replace(searched=pairs.informative)
@@ -87,14 +87,16 @@ class Plan:
             assert isinstance(kernel, Readings)
             choices = choices.for_coassignments() if kernel.scale == "local" else choices
             kernel = kernel.drawing(coassignment)
+            self.listener.stage("drawing the borders")
             del pairs  # one set of pair values at a time
             own = self._temperatures(choices, kernel)
             model, pairs = self._problem(choices, kernel, own, searched)
-            search = search._replace(fit=go_on(pairs, search.fit, model, self.schedule, self.callback))
+            search = search._replace(fit=go_on(pairs, search.fit, model, self.schedule, self.listener))
         if searched is not None:
             del pairs
+            self.listener.stage("settling on all views")
             model, pairs = self._problem(choices, kernel, own)
-            search = search._replace(fit=settle(pairs, search.fit, model, self.schedule, self.callback))
+            search = search._replace(fit=settle(pairs, search.fit, model, self.schedule, self.listener))
         return Found(search, pairs.informative, kernel, model.temperature)
 
     def _searched(self, rng: np.random.Generator) -> Indices | None:

@@ -37,7 +37,11 @@ def profile(mean_f: Any, g: int, divergence: Divergence) -> Profile:
 
     ``mean_f`` may be a tensor; what is returned is not.
     """
-    F, S = unpack(mean_f), unpack(divergence.mean(mean_f))
+    if not is_tensor(mean_f):
+        mean_f = mean_f.astype(np.float32)
+    F = unpack(mean_f)
+    similar = divergence.mean(mean_f)
+    S = F if similar is mean_f else unpack(similar)
     U = spectral_coordinates(S, g)
     if not is_tensor(mean_f):
         from latentsimplex.compute.small import profile_of
@@ -119,7 +123,7 @@ def spectral_coordinates(S: Any, g: int) -> Array:
     if not is_tensor(S):
         from latentsimplex.compute.small import leading_coordinates
 
-        return leading_coordinates(S, start, g, ROUNDS, PRODUCTS, SHIFT)
+        return leading_coordinates(S, start.astype(S.dtype), g, ROUNDS, PRODUCTS, S.dtype.type(SHIFT))
     root = S.sum(-1)[:, None] ** 0.5
     N, Q, linalg = S / root / root.T, like(start, S), namespace(S).linalg
     for _ in range(ROUNDS):

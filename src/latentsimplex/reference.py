@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -46,7 +46,7 @@ CLOUD_CLUSTERS = 6
 """T is the mean over clouds and over k = 2..6."""
 NO_GAIN = 1e-9
 """A temperature below this is rounding."""
-READ_TOGETHER = 1 << 20
+READ_TOGETHER = 1 << 17
 """Entries of the matrices of tables that are read at once."""
 SEED = 0
 """The yardstick is a number that belongs to the view: clouds do not depend on the fit's random state."""
@@ -68,8 +68,11 @@ def temperatures(
     names = ["a view"] * len(views) if names is None else names
     sizes = [min(len(X), CLOUD_SAMPLES) for X in views]
     if _reads_clouds(kernel):
-        clouds = [cloud(X, n, rng) for X, n in zip(views, sizes, strict=True) for rng in _generators()]
-        r = read_together(clouds, kernel, lambda i: f"a cloud like {names[i // CLOUDS]}")
+        shapes = workers.imap(spread, views)
+        clouds = [
+            cloud(shape, n, rng) for shape, n in zip(shapes, sizes, strict=True) for rng in _generators()
+        ]
+        r = read_together(clouds, kernel, workers, lambda i: f"a cloud like {names[i // CLOUDS]}")
     else:
         r = [
             clip_exponents(laid_out)
@@ -87,17 +90,21 @@ def _generators() -> list[np.random.Generator]:
     return np.random.default_rng(SEED).spawn(CLOUDS)
 
 
-def read_together(tables: Sequence[Array], kernel: Kernel, name: Callable[[int], str]) -> list[Array]:
+def read_together(
+    tables: Sequence[Array], kernel: Kernel, workers: Workers, name: Callable[[int], str]
+) -> list[Array]:
     """Return the clipped exponents of each table, tables of one shape read at once as far as memory allows."""
-    found: list[Array] = []
+    batches: list[list[int]] = []
     for _, run in groupby(range(len(tables)), key=lambda i: tables[i].shape):
         rows = list(run)
         most = max(1, READ_TOGETHER // len(tables[rows[0]]) ** 2)
-        for start in range(0, len(rows), most):
-            batch = rows[start : start + most]
-            r = tables_exponents(kernel, np.stack([tables[i] for i in batch]), _renamed(name, batch))
-            found += list(clip_exponents(r))
-    return found
+        batches += [rows[start : start + most] for start in range(0, len(rows), most)]
+
+    def read(batch: list[int]) -> list[Array]:
+        r = tables_exponents(kernel, np.stack([tables[i] for i in batch]), _renamed(name, batch))
+        return list(clip_exponents(r))
+
+    return [r for found in workers.imap(read, batches) for r in found]
 
 
 def _renamed(name: Callable[[int], str], batch: list[int]) -> Callable[[int], str]:
@@ -137,16 +144,28 @@ def _reads_clouds(kernel: Any) -> bool:
     return isinstance(kernel, (Diffusion, Readings))
 
 
-def cloud(X: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return n Gaussian samples with the covariance of X along its two leading directions.
+class Spread(NamedTuple):
+    """The mean of a view (p,), and its two leading directions (2, p) as long as its spread along them."""
+
+    mean: Array
+    directions: Array
+
+
+def spread(X: Array) -> Spread:
+    """Return the shape of a cloud like X.
 
     Directions are those of standardised features, so that no unit of measurement decides which they are.
+    """
+    _, scales, directions = np.linalg.svd(standardised(X), full_matrices=False)
+    return Spread(X.mean(axis=0), scales[:2, None] * directions[:2] / np.sqrt(len(X) - 1) * X.std(axis=0))
+
+
+def cloud(shape: Spread, n: int, rng: np.random.Generator) -> Array:
+    """Return n Gaussian samples with the covariance of a view along its two leading directions.
 
     >>> X = np.random.default_rng(0).normal(size=(500, 2)) @ np.array([[2.0, 0.0], [1.0, 1.0]])
-    >>> Y = cloud(X, 4000, np.random.default_rng(1))
+    >>> Y = cloud(spread(X), 4000, np.random.default_rng(1))
     >>> bool(np.abs(np.cov(Y.T) - np.cov(X.T)).max() < 0.5)
     True
     """
-    _, scales, directions = np.linalg.svd(standardised(X), full_matrices=False)
-    spread = scales[:2, None] * directions[:2] / np.sqrt(len(X) - 1)
-    return X.mean(axis=0) + rng.normal(size=(n, len(spread))) @ spread * X.std(axis=0)
+    return shape.mean + rng.normal(size=(n, len(shape.directions))) @ shape.directions

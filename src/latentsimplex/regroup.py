@@ -12,6 +12,7 @@ import numpy as np
 
 from latentsimplex._arrays import stacked
 from latentsimplex._types import Array
+from latentsimplex.compute import is_small
 from latentsimplex.compute.threads import Workers
 from latentsimplex.em import Fit, Model, Pairs, Schedule, State, m_step, statistics
 from latentsimplex.labels import used_columns
@@ -38,12 +39,12 @@ def groups_of(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
     """Return a group for each pattern that has views, its clusters chosen anew."""
     gamma, stat = statistics(pairs, eta)
     live = np.flatnonzero(gamma > NO_VIEWS).tolist()
-    return list(pairs.workers.imap(lambda l: _group(gamma[l], stat[l], model), live))
+    return list(pairs.workers.imap(lambda l: _group(gamma[l], stat[l], l, model), live))
 
 
-def _group(gamma: float, stat: Any, model: Model) -> Group:
+def _group(gamma: float, stat: Any, l: int, model: Model) -> Group:
     charges = charges_of(model)
-    return make_group(gamma, stat, len(charges.clusters), model.divergence, charges)
+    return make_group(gamma, stat, len(charges.clusters), model.divergence, charges, frozenset([l]))
 
 
 def best_groups(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
@@ -51,14 +52,6 @@ def best_groups(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
     charges = charges_of(model)
     groups = groups_of(pairs, eta, model)
     return merge_groups(groups, len(charges.clusters), model.divergence, charges, pairs.workers)
-
-
-def structured_state(
-    pairs: Pairs, labels: np.ndarray, n_patterns: int, model: Model, schedule: Schedule
-) -> State:
-    """Return the state after a first M step from the best structure that the partition of the views leads to."""
-    groups = best_groups(pairs, np.eye(n_patterns)[labels], model)
-    return state_of_groups(groups, n_patterns, pairs, model, schedule)
 
 
 def state_of_groups(
@@ -110,22 +103,31 @@ def recut_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> 
     numbers of clusters are compared by fitted memberships: all from the one that hard clusters would have, or
     the pattern's own if that is more, down to 1, since one cluster fewer may not pay where five fewer do.
     """
-    charges = charges_of(model)
-    g = len(charges.clusters)
-    best: dict[int, Pattern] = {}
-    for l, pattern in live_patterns(fit).items():
-        if pattern.gamma <= NO_VIEWS:  # its last view has just left
-            continue
-        found = profile(pattern.stat / pattern.gamma, g, model.divergence)
-        most = int(np.argmax(pattern.gamma * found.gains - charges.clusters)) + 1
-        own = len(used_columns(pattern.W))
-        others = [k for k in range(1, max(most, own) + 1) if k != own]
-        cuts = cut_patterns(pattern, [found.labels[k - 1] for k in others], model, schedule, pairs.workers)
-        value = objective(pattern, model, pairs.workers)
-        for cut in cuts:
-            if (lower := objective(cut, model, pairs.workers)) < value:
-                best[l], value = cut, lower
+    # a pattern whose last view has just left has nothing to be cut by
+    patterns = {l: pattern for l, pattern in live_patterns(fit).items() if pattern.gamma > NO_VIEWS}
+    small = is_small(
+        fit.expectation.stat
+    )  # threads are for patterns then, and otherwise for the pairs of each
+    workers = Workers(1) if small else pairs.workers
+    found = pairs.workers.imap(
+        lambda pattern: recut(pattern, model, schedule, workers), list(patterns.values()), threaded=small
+    )
+    best = {l: cut for l, cut in zip(patterns, found, strict=True) if cut is not None}
     return _replaced(fit.state, best, schedule) if best else None
+
+
+def recut(pattern: Pattern, model: Model, schedule: Schedule, workers: Workers) -> Pattern | None:
+    """Return the pattern with another number of clusters that is better than its own; None if there is none."""
+    charges = charges_of(model)
+    found = profile(pattern.stat / pattern.gamma, len(charges.clusters), model.divergence)
+    most = int(np.argmax(pattern.gamma * found.gains - charges.clusters)) + 1
+    own = len(used_columns(pattern.W))
+    others = [k for k in range(1, max(most, own) + 1) if k != own]
+    best, value = None, objective(pattern, model, workers)
+    for cut in cut_patterns(pattern, [found.labels[k - 1] for k in others], model, schedule, workers):
+        if (lower := objective(cut, model, workers)) < value:
+            best, value = cut, lower
+    return best
 
 
 def cut_patterns(
@@ -168,21 +170,37 @@ def split_pattern(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> S
     charges = charges_of(model)
     eta = np.eye(d)[followed]
     groups = groups_of(pairs, eta, model)
-    best, best_worth = None, total_worth(groups, charges)
+    parted, halves = [], []
     for l in live:
         members = np.flatnonzero(followed == l)
-        if len(members) < 2:
-            continue
-        second = kmeans_labels(Members(pairs, members), 2, np.random.default_rng(SPLIT_SEED)) == 1
-        if not second.any() or second.all():
-            continue
-        parted = followed.copy()
-        parted[members[second]] = np.setdiff1d(np.arange(d), live)[0]
-        halves = groups_of(pairs, np.eye(d)[parted][:, [l, parted[members[second]][0]]], model)
-        split = [group for k, group in zip(live, groups, strict=True) if k != l] + halves
+        second = members[in_second_half(pairs, members)]
+        if 0 < len(second) < len(members):
+            parted.append(l)
+            halves += [np.setdiff1d(members, second), second]
+    if not parted:
+        return None
+    made = groups_of(pairs, indicators(halves, len(pairs)), model)
+    best, best_worth = None, total_worth(groups, charges)
+    for i, l in enumerate(parted):
+        split = [group for k, group in zip(live, groups, strict=True) if k != l] + made[2 * i : 2 * i + 2]
         if (worth := total_worth(split, charges)) > best_worth:
             best, best_worth = split, worth
     return None if best is None else state_of_groups(best, d, pairs, model, schedule)
+
+
+def in_second_half(pairs: Pairs, members: np.ndarray) -> np.ndarray:
+    """Return which of some views are in the second half when k-means parts them in two; fewer than two are not."""
+    if len(members) < 2:
+        return np.zeros(len(members), dtype=bool)
+    return kmeans_labels(Members(pairs, members), 2, np.random.default_rng(SPLIT_SEED)) == 1
+
+
+def indicators(sets: list[np.ndarray], n: int) -> Array:
+    """Return which of n views are in each of several sets, as 0 and 1 (n, sets)."""
+    columns = np.zeros((n, len(sets)))
+    for column, members in enumerate(sets):
+        columns[members, column] = 1.0
+    return columns
 
 
 class Members:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex._types import Array
+from latentsimplex.compute.cpu import TILE_PAIRS
+from latentsimplex.compute.pairs import n_pairs
+from latentsimplex.compute.threads import Workers
 from latentsimplex.em import (
     Expectation,
     Fit,
@@ -27,19 +31,38 @@ from latentsimplex.em import (
 from latentsimplex.moves import Move, merge_clusters, merge_patterns
 from latentsimplex.objective import ClusterPrice, continuation
 from latentsimplex.regroup import (
+    best_groups,
     join_patterns,
     recut_patterns,
     resumed_state,
     split_pattern,
-    structured_state,
+    state_of_groups,
 )
 from latentsimplex.starts import kmeans_labels, random_memberships, spectral_memberships
 
 logger = logging.getLogger("latentsimplex")
 
-Callback = Callable[[int, int, Expectation], None]
-"""Called with the start, the iteration and its E step."""
 
+class Listener:
+    """Told of the course of a fit, by several threads at once where starts run side by side; this one ignores it."""
+
+    def stage(self, name: str) -> None:
+        """Hear that a stage begins, and that the one before is over."""
+
+    def started(self, start: int) -> None:
+        """Hear that a start of the search begins."""
+
+    def step(self, start: int, iteration: int, expectation: Expectation) -> None:
+        """Hear of an E step of a start; after the search it is that of start 0."""
+
+    def ended(self, start: int) -> None:
+        """Hear that a start of the search is over."""
+
+
+NOBODY = Listener()
+
+STARTS_AT_ONCE = 4
+"""Starts that run side by side where there are few pairs, so that a step of one leaves threads idle."""
 BETWEEN_MOVES = 10
 """EM iterations that settle a state before and after a move."""
 SETTLED_WINDOW, SETTLED_TOL = 3, 1e-5
@@ -72,40 +95,63 @@ def best_of(
     schedule: Schedule,
     n_init: int,
     rng: np.random.Generator,
-    callback: Callback | None = None,
+    listener: Listener = NOBODY,
     moves: bool = False,
 ) -> Search:
     """Run EM from ``n_init`` random starts and keep the one with the lowest loss.
 
     Without ``moves`` a start is the paper's: random memberships, then EM. With them it is spectral, and
-    EM takes turns with moves. Such a run depends on nothing but the partition of the views, so a
-    partition that came up before is not run again.
+    EM takes turns with moves. Such a run depends on nothing but the partition of the views that it begins with, so
+    one that came up before is not run again.
     """
-    best: Fit | None = None
-    best_labels = np.empty(0, dtype=np.intp)
-    answers: list[Answer] = []
-    known: dict[bytes, Answer] = {}
+    starts: list[tuple[np.ndarray, bytes]] = []
+    runs: dict[bytes, tuple[int, Callable[[], State]]] = {}
+    known: dict[bytes, bytes] = {}
+    listener.stage("grouping the views")
     for start, generator in enumerate(rng.spawn(n_init)):
-        if best is not None and schedule.stop():
+        if starts and schedule.stop():
             break
         labels = kmeans_labels(pairs, n_patterns, generator)
         if moves and labels.tobytes() in known:
-            answers.append(known[labels.tobytes()])
+            starts.append((labels, known[labels.tobytes()]))
             continue
-        report = None if callback is None else _numbered(callback, start)
         if moves:
-            fit = run_with_moves(pairs, labels, n_clusters, n_patterns, model, schedule, report)
+            views, begin = beginning(pairs, labels, n_clusters, n_patterns, model, schedule)
+            key = known[labels.tobytes()] = views.tobytes()
         else:
-            W = random_memberships(n_patterns, pairs.n_samples, n_clusters, generator)
-            fit = run(pairs, first_state(pairs, labels, W, model, schedule), model, schedule, report)
-        answers.append(answer_of(fit))
-        known[labels.tobytes()] = answers[-1]
-        if best is None or fit.loss_curve[-1] < best.loss_curve[-1]:
-            best, best_labels = fit, labels
+            begin = partial(random_state, pairs, labels, n_clusters, n_patterns, model, schedule, generator)
+            key = str(start).encode()
+        starts.append((labels, key))
+        runs.setdefault(key, (start, begin))
+    onwards = moved_on if moves else run
+
+    def fitted(start_begin: tuple[int, Callable[[], State]]) -> Fit | None:
+        start, begin = start_begin
+        if start and schedule.stop():  # the first start is enough
+            return None
+        listener.started(start)
+        fit = onwards(pairs, begin(), model, schedule, partial(listener.step, start))
+        listener.ended(start)
+        return fit
+
+    best: Fit | None = None
+    answers: dict[bytes, Answer] = {}
+    side_by_side = min(pairs.workers.n_jobs, STARTS_AT_ONCE) if n_pairs(pairs.n_samples) <= TILE_PAIRS else 1
+    with Workers(side_by_side) as lanes:
+        for key, fit in zip(runs, lanes.imap(fitted, list(runs.values())), strict=True):
+            if fit is None:
+                continue
+            answers[key] = answer_of(fit)
+            for other in (i for i, (_, same) in enumerate(starts) if same == key and i != runs[key][0]):
+                listener.started(other)
+                listener.ended(other)
+            if best is None or fit.loss_curve[-1] < best.loss_curve[-1]:
+                best, best_key = fit, key
     assert best is not None
-    losses = np.array([answer.loss for answer in answers])
-    kept = answers[int(np.argmin(losses))]
-    agreed = np.array([agreement(answer, kept) for answer in answers])
+    made = [(labels, key) for labels, key in starts if key in answers]
+    losses = np.array([answers[key].loss for _, key in made])
+    agreed = np.array([agreement(answers[key], answers[best_key]) for _, key in made])
+    best_labels = next(labels for labels, key in made if key == best_key)
     return Search(best, best_labels, losses, agreed, np.arange(len(pairs)))
 
 
@@ -130,10 +176,6 @@ def agreement(first: Answer, second: Answer) -> float:
     return float(np.average(scores, weights=counts))
 
 
-def _numbered(callback: Callback, start: int) -> Callable[[int, Expectation], None]:
-    return lambda iteration, expectation: callback(start, iteration, expectation)
-
-
 def run_with_moves(
     pairs: Pairs,
     labels: np.ndarray,
@@ -143,20 +185,50 @@ def run_with_moves(
     schedule: Schedule,
     callback: Callable[[int, Expectation], None] | None = None,
 ) -> Fit:
-    """Run EM from a start of its own, changing clusters and patterns for as long as the loss falls.
+    """Run EM from a partition of the views, changing clusters and patterns for as long as the loss falls."""
+    _, begin = beginning(pairs, labels, n_clusters, n_patterns, model, schedule)
+    return moved_on(pairs, begin(), model, schedule, callback)
 
-    Where clusters have a price, the start is the structure that is worth most; otherwise it has all the
-    clusters there may be, and moves merge them.
+
+def beginning(
+    pairs: Pairs, labels: np.ndarray, n_clusters: int, n_patterns: int, model: Model, schedule: Schedule
+) -> tuple[np.ndarray, Callable[[], State]]:
+    """Return the partition of the views (V,) that a run with moves begins with, and how to make its state.
+
+    Where clusters have a price, it is the structure worth most that the labels lead to; otherwise it is the labels
+    themselves, with all the clusters there may be.
     """
+    schedule = until_settled(schedule, model)
+    if not isinstance(model.penalty, ClusterPrice):
+        return labels, lambda: spectral_state(pairs, labels, n_clusters, n_patterns, model, schedule)
+    groups = best_groups(pairs, np.eye(n_patterns)[labels], model)
+    group_of = np.array([next(k for k, group in enumerate(groups) if l in group.parts) for l in labels])
+    return in_order(group_of), lambda: state_of_groups(groups, n_patterns, pairs, model, schedule)
+
+
+def in_order(labels: np.ndarray) -> np.ndarray:
+    """Return the labels numbered in the order in which they come.
+
+    >>> in_order(np.array([2, 0, 2, 1])).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+def moved_on(
+    pairs: Pairs,
+    state: State,
+    model: Model,
+    schedule: Schedule,
+    callback: Callable[[int, Expectation], None] | None = None,
+) -> Fit:
+    """Run EM from a state, changing clusters and patterns for as long as the loss falls."""
     schedule = until_settled(schedule, model)
     between = replace(
         schedule, max_iter=min(BETWEEN_MOVES, schedule.max_iter), fall=NATS_BETWEEN * model.temperature
     )
-    moves: tuple[Move, ...]
-    if isinstance(model.penalty, ClusterPrice):
-        state, moves = structured_state(pairs, labels, n_patterns, model, schedule), PRICED_MOVES
-    else:
-        state, moves = spectral_state(pairs, labels, n_clusters, n_patterns, model, schedule), SLOPED_MOVES
+    moves = PRICED_MOVES if isinstance(model.penalty, ClusterPrice) else SLOPED_MOVES
     fit = run(pairs, state, model, between, callback)
     falling = True
     while falling:
@@ -180,21 +252,21 @@ def until_settled(schedule: Schedule, model: Model) -> Schedule:
     return replace(schedule, window=SETTLED_WINDOW, tol=SETTLED_TOL, fall=fall)
 
 
-def go_on(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, callback: Callback | None = None) -> Fit:
+def go_on(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, listener: Listener = NOBODY) -> Fit:
     """Run EM on other similarities of the same views, from the patterns and clusters of a fit.
 
     Where clusters have a price, their number stays, and with it the price.
     """
     schedule = until_settled(schedule, model)
     state = resumed_state(pairs, fit, model, schedule)
-    return run(pairs, state, model, schedule, None if callback is None else _numbered(callback, 0))
+    return run(pairs, state, model, schedule, partial(listener.step, 0))
 
 
-def settle(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, callback: Callback | None = None) -> Fit:
+def settle(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule, listener: Listener = NOBODY) -> Fit:
     """Run EM on all views from where a fit to a part of them ended."""
     schedule = until_settled(schedule, model)
     state = fit.state._replace(rate=np.full_like(fit.state.rate, schedule.rate))
-    return run(pairs, state, model, schedule, None if callback is None else _numbered(callback, 0))
+    return run(pairs, state, model, schedule, partial(listener.step, 0))
 
 
 def _after(before: Fit, fit: Fit) -> Fit:
@@ -204,6 +276,20 @@ def _after(before: Fit, fit: Fit) -> Fit:
         loss_curve=before.loss_curve + [fit.loss_curve[i] for i in settled],
         expected_loss_curve=before.expected_loss_curve + [fit.expected_loss_curve[i] for i in settled],
     )
+
+
+def random_state(
+    pairs: Pairs,
+    labels: np.ndarray,
+    n_clusters: int,
+    n_patterns: int,
+    model: Model,
+    schedule: Schedule,
+    rng: np.random.Generator,
+) -> State:
+    """Return the state after a first M step from random memberships, the paper's start."""
+    W = random_memberships(n_patterns, pairs.n_samples, n_clusters, rng)
+    return first_state(pairs, labels, W, model, schedule)
 
 
 def spectral_state(

@@ -29,13 +29,15 @@ class Charges(NamedTuple):
 class Group(NamedTuple):
     """Views that share a pattern: their weight, the sum of their pair values, and the best of its clusterings.
 
-    ``worth`` is what the clusters explain less their price; 0 for one cluster, which explains nothing.
+    ``worth`` is what the clusters explain less their price; 0 for one cluster, which explains nothing. ``parts`` are
+    the columns of the responsibilities that the group was made of.
     """
 
     gamma: float
     stat: Any
     labels: np.ndarray
     worth: float
+    parts: frozenset[int] = frozenset()
 
     @property
     def n_clusters(self) -> int:
@@ -43,12 +45,20 @@ class Group(NamedTuple):
         return int(self.labels.max()) + 1
 
 
-def make_group(gamma: float, stat: Any, g: int, divergence: Divergence, charges: Charges) -> Group:
+def make_group(
+    gamma: float, stat: Any, g: int, divergence: Divergence, charges: Charges, parts: frozenset[int]
+) -> Group:
     """Return the group of views with these statistics, cut into the number of clusters that is worth most."""
     found = profile(stat / gamma, g, divergence)
     worths = gamma * found.gains - charges.clusters
     best = int(np.argmax(worths))
-    return Group(gamma, stat, found.labels[best], float(worths[best]))
+    return Group(gamma, stat, found.labels[best], float(worths[best]), parts)
+
+
+def union(one: Group, other: Group, g: int, divergence: Divergence, charges: Charges) -> Group:
+    """Return the group of the views of both."""
+    gamma, stat = one.gamma + other.gamma, one.stat + other.stat
+    return make_group(gamma, stat, g, divergence, charges, one.parts | other.parts)
 
 
 def total_worth(groups: list[Group], charges: Charges) -> float:
@@ -75,23 +85,18 @@ def merge_groups(
             for one, other in ((groups[i], groups[j]) for i, j in candidates(groups))
             if (id(one), id(other)) not in unions
         ]
-        made = workers.imap(
-            lambda both: make_group(
-                both[0].gamma + both[1].gamma, both[0].stat + both[1].stat, g, divergence, charges
-            ),
-            new,
-        )
-        unions |= {(id(one), id(other)): union for (one, other), union in zip(new, made, strict=True)}
+        made = workers.imap(lambda both: union(both[0], both[1], g, divergence, charges), new)
+        unions |= {(id(one), id(other)): joined for (one, other), joined in zip(new, made, strict=True)}
         # keys hold ids of groups that are alive: a group that is gone takes its unions along
         alive = {id(group): k for k, group in enumerate(groups)}
         merged = [
-            [group for k, group in enumerate(groups) if k not in (alive[a], alive[b])] + [union]
-            for (a, b), union in unions.items()
+            [group for k, group in enumerate(groups) if k not in (alive[a], alive[b])] + [joined]
+            for (a, b), joined in unions.items()
         ]
         worths = [total_worth(structure, charges) for structure in merged]
         groups = merged[int(np.argmax(worths))]
         ids = {id(group) for group in groups}
-        unions = {key: union for key, union in unions.items() if set(key) <= ids}
+        unions = {key: joined for key, joined in unions.items() if set(key) <= ids}
         if max(worths) >= best_worth:
             best, best_worth = groups, max(worths)
     return best

@@ -26,7 +26,15 @@ from latentsimplex.moves import (
 )
 from latentsimplex.objective import PENALTIES, ClusterPrice, label_prices
 from latentsimplex.search import best_of, run_with_moves
-from problems import KINDS, identities, make_problem, mixed_memberships, random_responses
+from problems import (
+    KINDS,
+    ArrayPairs,
+    block_values,
+    identities,
+    make_problem,
+    mixed_memberships,
+    random_responses,
+)
 
 LEARNED = pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])
 KIND = pytest.mark.parametrize("kind", KINDS)
@@ -365,18 +373,30 @@ def test_a_kept_moves_first_losses_are_left_out_of_the_curve_until_it_has_paid()
 def test_equal_partitions_are_not_run_twice(monkeypatch):
     problem, model = make_problem(11), a_model()
     ran = []
-    original = search.run_with_moves
+    original = search.moved_on
 
-    def counted(pairs, labels, *arguments):
-        ran.append(labels.tolist())
-        return original(pairs, labels, *arguments)
+    def counted(pairs, state, *arguments):
+        ran.append(state.lam.tolist())
+        return original(pairs, state, *arguments)
 
-    monkeypatch.setattr(search, "run_with_moves", counted)
+    monkeypatch.setattr(search, "moved_on", counted)
     # with one pattern every start has the same partition
     found = best_of(problem.pairs(), 3, 1, model, SCHEDULE, 3, np.random.default_rng(0), moves=True)
-    assert ran == [[0] * len(problem.data)]
+    assert ran == [[1.0]]
     assert len(set(found.start_losses.tolist())) == 1
     assert len(found.start_losses) == 3
+
+
+def test_starts_that_lead_to_one_structure_are_run_once(monkeypatch):
+    pairs = ArrayPairs(np.repeat(block_values([0, 0, 0, 1, 1, 1], "forward")[None], 4, axis=0))
+    model = Model(DIVERGENCES["forward"], ClusterPrice((0.0, 1.0)), 1.0, True)
+    partitions = iter([[0, 1, 0, 1], [0, 0, 1, 1], [1, 1, 0, 0]])
+    monkeypatch.setattr(search, "kmeans_labels", lambda *arguments: np.array(next(partitions)))
+    ran, original = [], search.moved_on
+    monkeypatch.setattr(search, "moved_on", lambda *arguments: ran.append(1) or original(*arguments))
+    found = best_of(pairs, 2, 2, model, SCHEDULE, 3, np.random.default_rng(0), moves=True)
+    assert len(ran) == 1  # four equal views are one pattern, however they were parted
+    assert found.start_agreement.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_partitions_that_differ_are_each_run(monkeypatch):

@@ -12,6 +12,7 @@ from latentsimplex.engines.local import LocalPairs
 from latentsimplex.objective import ClusterPrice, NoPenalty, label_prices
 from latentsimplex.options import resolve_choices
 from latentsimplex.plan import mean_coassignment
+from latentsimplex.search import NOBODY
 from latentsimplex.similarity import Diffusion, LocalScaling, Readings
 from latentsimplex.views import as_views
 from problems import KINDS, same_partition
@@ -38,7 +39,7 @@ def noise(n=30):
 def a_plan(data, temperature):
     """Return the plan of a quick fit at this temperature."""
     choices = resolve_choices("auto", "auto", "auto", temperature, "auto")
-    return plan.Plan(as_views(data), choices, Schedule(), 3, 2, 1, True, Workers(1), lambda *told: None)
+    return plan.Plan(as_views(data), choices, Schedule(), 3, 2, 1, True, Workers(1), NOBODY)
 
 
 def test_what_a_view_counts_is_the_mean_temperature_over_its_own():

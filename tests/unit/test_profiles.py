@@ -72,7 +72,7 @@ def test_gains_are_what_the_labels_take_away(kind, seed):
     one = naive_left(f, np.zeros(N, dtype=int), kind)
     for k in range(1, 6):
         expected = one - naive_left(f, found.labels[k - 1], kind)
-        assert found.gains[k - 1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert found.gains[k - 1] == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 @KIND
@@ -147,7 +147,7 @@ def test_the_order_of_samples_does_not_matter(kind):
     F = unpack(block_values(truth, kind, noise=0.3, rng=rng))
     here = profile(F[np.triu_indices(30, 1)], 3, DIVERGENCES[kind])
     there = profile(F[np.ix_(order, order)][np.triu_indices(30, 1)], 3, DIVERGENCES[kind])
-    np.testing.assert_allclose(there.gains, here.gains, rtol=1e-9)
+    np.testing.assert_allclose(there.gains, here.gains, rtol=1e-5)
     assert same_partition(there.labels[2], here.labels[2][order])
 
 

@@ -18,6 +18,7 @@ from latentsimplex.reference import (
     cloud,
     laid_out_exponents,
     read_together,
+    spread,
     temperature,
     temperatures,
 )
@@ -52,14 +53,14 @@ def view(n=60, p=2, seed=0):
 
 def test_a_cloud_of_two_features_has_their_covariance():
     X = view(200)
-    Y = cloud(X, 40_000, rng(1))
+    Y = cloud(spread(X), 40_000, rng(1))
     assert (np.abs(Y.mean(axis=0) - X.mean(axis=0)) < 0.02 * X.std(axis=0)).all()
     np.testing.assert_allclose(np.cov(Y.T), np.cov(X.T), rtol=0.03)
 
 
 def test_a_cloud_of_one_feature_has_its_variance():
     X = view(100, 1)
-    Y = cloud(X, 40_000, rng(1))
+    Y = cloud(spread(X), 40_000, rng(1))
     assert Y.shape == (40_000, 1)
     assert Y.std() == pytest.approx(X.std(), rel=0.02)
 
@@ -67,17 +68,17 @@ def test_a_cloud_of_one_feature_has_its_variance():
 def test_a_cloud_of_many_features_has_their_two_leading_directions():
     """They are the eigenvectors of the correlations, so that units of measurement do not matter."""
     X = view(300, 4)
-    Y = cloud(X, 40_000, rng(1))
+    Y = cloud(spread(X), 40_000, rng(1))
     values, vectors = np.linalg.eigh(np.corrcoef(X.T))
     leading = vectors[:, -2:] * values[-2:] @ vectors[:, -2:].T
-    spread = X.std(axis=0)
-    np.testing.assert_allclose(np.cov(Y.T) / np.outer(spread, spread), leading, atol=0.03)
+    scales = X.std(axis=0)
+    np.testing.assert_allclose(np.cov(Y.T) / np.outer(scales, scales), leading, atol=0.03)
     assert np.linalg.matrix_rank(Y - Y.mean(axis=0), tol=1e-6 * np.abs(Y).max()) == 2
 
 
 @pytest.mark.parametrize(("n", "p"), [(5, 30), (3, 3), (2, 1), (2, 7), (40, 1), (40, 2)])
 def test_a_cloud_of_any_shape(n, p):
-    Y = cloud(view(n, p), 50, rng())
+    Y = cloud(spread(view(n, p)), 50, rng())
     assert Y.shape == (50, p)
     assert np.isfinite(Y).all()
     assert np.linalg.matrix_rank(Y - Y.mean(axis=0), tol=1e-9 * np.abs(Y).max()) <= 2
@@ -87,7 +88,10 @@ def test_a_cloud_goes_with_units_and_place():
     X = view(50, 3)
     scale, place = np.array([3.0, 0.01, 700.0]), np.array([1.0, -50.0, 0.0])
     np.testing.assert_allclose(
-        cloud(scale * X + place, 20, rng()), scale * cloud(X, 20, rng()) + place, rtol=1e-9, atol=1e-9
+        cloud(spread(scale * X + place), 20, rng()),
+        scale * cloud(spread(X), 20, rng()) + place,
+        rtol=1e-9,
+        atol=1e-9,
     )
 
 
@@ -95,9 +99,9 @@ def test_a_cloud_goes_with_units_and_place():
 def test_a_constant_feature_is_constant_in_the_cloud(constant):
     """And takes none of its two directions, its mean having been rounded or not."""
     X = np.column_stack([view(50, 2), np.full(50, constant)])
-    Y = cloud(X, 20, rng())
+    Y = cloud(spread(X), 20, rng())
     np.testing.assert_allclose(Y[:, 2], constant, rtol=1e-14)
-    np.testing.assert_allclose(Y[:, :2], cloud(X[:, :2], 20, rng()), rtol=1e-9)
+    np.testing.assert_allclose(Y[:, :2], cloud(spread(X[:, :2]), 20, rng()), rtol=1e-9)
 
 
 # Its similarities
@@ -112,7 +116,7 @@ def test_kernels_of_the_package_read_a_cloud(kernel):
     k = np.arange(2, CLOUD_CLUSTERS + 1)
     found = []
     for generator in np.random.default_rng(SEED).spawn(CLOUDS):
-        f = FORWARD.f(clip_exponents(kernel.exponents(cloud(X, 40, generator))))
+        f = FORWARD.f(clip_exponents(kernel.exponents(cloud(spread(X), 40, generator))))
         found.append((profile(f, CLOUD_CLUSTERS, FORWARD).gains[1:] / (40 * np.log(k))).mean())
     assert temperature(X, kernel, FORWARD) == pytest.approx(np.mean(found), rel=1e-3)
 
@@ -120,7 +124,7 @@ def test_kernels_of_the_package_read_a_cloud(kernel):
 def test_tables_of_several_shapes_are_read_in_their_order(monkeypatch):
     monkeypatch.setattr(reference, "READ_TOGETHER", 2 * 20**2)
     tables = [view(20, p, seed) for seed, p in enumerate((2, 2, 2, 1, 2))]
-    for X, r in zip(tables, read_together(tables, LocalScaling(), str), strict=True):
+    for X, r in zip(tables, read_together(tables, LocalScaling(), Workers(1), str), strict=True):
         expected = clip_exponents(LocalScaling().exponents(X))
         np.testing.assert_allclose(r, expected, rtol=1e-4, atol=1e-6)
 

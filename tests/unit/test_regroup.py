@@ -21,9 +21,8 @@ from latentsimplex.regroup import (
     resumed_state,
     split_pattern,
     state_of_groups,
-    structured_state,
 )
-from latentsimplex.search import run_with_moves
+from latentsimplex.search import beginning, run_with_moves
 from latentsimplex.starts import label_memberships
 from problems import KINDS, ArrayPairs, block_values, same_partition
 
@@ -125,7 +124,11 @@ def test_a_group_for_each_pattern_that_has_views(kind):
 def test_a_start_is_the_structure_that_is_worth_most(kind, learned, partition):
     """Patterns of a start are joined where that is worth more; views in the wrong one are a matter for EM."""
     pairs, model = two_patterns(kind), a_model(kind, learned)
-    state = structured_state(pairs, np.array(partition), D, model, SCHEDULE)
+    views, begin = beginning(pairs, np.array(partition), G, D, model, SCHEDULE)
+    state = begin()
+    assert len(np.unique(views)) == np.count_nonzero(state.lam)
+    # no group of views is parted
+    assert len(np.unique(np.c_[partition, views], axis=0)) == len(np.unique(partition))
     assert state.lam.sum() == pytest.approx(1)
     assert state.W.shape[:2] == (D, N)
     np.testing.assert_allclose(state.W.sum(axis=-1), 1)

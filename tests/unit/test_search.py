@@ -10,7 +10,16 @@ from latentsimplex import search
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model, Schedule, e_step
 from latentsimplex.objective import ClusterPrice, label_prices
-from latentsimplex.search import Answer, agreement, answer_of, best_of, go_on, run_with_moves, settle
+from latentsimplex.search import (
+    Answer,
+    Listener,
+    agreement,
+    answer_of,
+    best_of,
+    go_on,
+    run_with_moves,
+    settle,
+)
 from problems import ArrayPairs, block_values, make_problem, same_partition
 
 SHORT = Schedule(max_iter=5, first_steps=10)
@@ -56,19 +65,32 @@ def test_more_starts_never_end_higher_and_share_their_first_ones():
     assert many.fit.loss_curve[-1] <= few.fit.loss_curve[-1]
 
 
+class Heard(Listener):
+    def __init__(self):
+        self.steps, self.starts = [], []
+
+    def started(self, start):
+        self.starts.append(("started", start))
+
+    def step(self, start, iteration, expectation):
+        self.steps.append((start, iteration))
+
+    def ended(self, start):
+        self.starts.append(("ended", start))
+
+
 def test_progress_is_reported_for_every_iteration_of_every_start():
-    problem, seen = make_problem(11), []
-    best_of(
-        problem.pairs(),
-        2,
-        2,
-        problem.model,
-        SHORT,
-        2,
-        np.random.default_rng(0),
-        lambda start, iteration, expectation: seen.append((start, iteration)),
-    )
-    assert seen == [(start, iteration) for start in range(2) for iteration in range(6)]
+    problem, heard = make_problem(11), Heard()
+    best_of(problem.pairs(), 2, 2, problem.model, SHORT, 2, np.random.default_rng(0), heard)
+    assert heard.steps == [(start, iteration) for start in range(2) for iteration in range(6)]
+    assert heard.starts == [(what, start) for start in range(2) for what in ("started", "ended")]
+
+
+def test_a_start_that_is_known_begins_and_ends_without_a_step():
+    heard = Heard()
+    best_of(block_pairs(), 3, 1, priced(), SHORT, 3, np.random.default_rng(0), heard, moves=True)
+    assert heard.starts == [(what, start) for start in range(3) for what in ("started", "ended")]
+    assert {start for start, _ in heard.steps} == {0}
 
 
 # How far starts agree
@@ -142,11 +164,11 @@ def test_going_on_keeps_patterns_and_clusters(learned):
 
 
 def test_going_on_is_reported():
-    pairs, seen = block_pairs(), []
+    pairs, heard = block_pairs(), Heard()
     fit = run_with_moves(pairs, np.array([0, 0, 1, 1]), 3, 2, priced(), SHORT)
-    go_on(pairs, fit, priced(), SHORT, lambda start, iteration, _: seen.append((start, iteration)))
-    assert seen == [(0, iteration) for iteration in range(len(seen))]
-    assert len(seen) > 1
+    go_on(pairs, fit, priced(), SHORT, heard)
+    assert heard.steps == [(0, iteration) for iteration in range(len(heard.steps))]
+    assert len(heard.steps) > 1
 
 
 # All views, after a part of them
@@ -158,14 +180,14 @@ def test_settling_takes_all_views_in_from_where_a_part_of_them_ended():
     model = priced()
     fit = run_with_moves(part, np.array([0, 1, 1]), 3, 2, model, SHORT)
     fit = fit._replace(state=fit.state._replace(rate=fit.state.rate / 64))
-    seen = []
-    found = settle(pairs, fit, model, SHORT, lambda start, iteration, _: seen.append((start, iteration)))
+    heard = Heard()
+    found = settle(pairs, fit, model, SHORT, heard)
     assert same_partition(found.expectation.eta.argmax(axis=1), np.array([0, 0, 1, 1]))
-    assert seen == [(0, iteration) for iteration in range(len(found.loss_curve))]
+    assert heard.steps == [(0, iteration) for iteration in range(len(found.loss_curve))]
     before = e_step(pairs, fit.state, model).loss
     assert found.loss_curve[0] == before
     assert found.loss_curve[-1] <= before
-    assert (found.state.rate[found.state.lam > 0] >= SHORT.rate / 2 ** len(seen)).all()
+    assert (found.state.rate[found.state.lam > 0] >= SHORT.rate / 2 ** len(heard.steps)).all()
 
 
 def test_a_search_says_which_views_it_looked_at():

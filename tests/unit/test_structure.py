@@ -22,7 +22,7 @@ def charges(price=5.0, nat=1.0):
 
 def grouped(values, kind, cost):
     """Return a group for each row of pair values, each of weight 1."""
-    return [make_group(1.0, f, G, DIVERGENCES[kind], cost) for f in values]
+    return [make_group(1.0, f, G, DIVERGENCES[kind], cost, frozenset()) for f in values]
 
 
 def bare(gamma, mean, worth=0.0):
@@ -38,7 +38,7 @@ def bare(gamma, mean, worth=0.0):
 def test_a_group_has_the_number_of_clusters_that_is_worth_most(kind, gamma):
     f = block_values(THIRDS, kind, noise=0.3, rng=np.random.default_rng(0))
     cost = charges(5.0)
-    group = make_group(gamma, gamma * f, G, DIVERGENCES[kind], cost)
+    group = make_group(gamma, gamma * f, G, DIVERGENCES[kind], cost, frozenset())
     gains = profile(f, G, DIVERGENCES[kind]).gains
     worths = [gamma * gains[k] - 5.0 * k for k in range(G)]
     assert group.n_clusters == 3 == int(np.argmax(worths)) + 1
@@ -50,7 +50,7 @@ def test_a_group_has_the_number_of_clusters_that_is_worth_most(kind, gamma):
 @KIND
 def test_clusters_that_cost_more_than_they_explain_are_not_cut(kind):
     f = block_values(THIRDS, kind)
-    group = make_group(1.0, f, G, DIVERGENCES[kind], charges(1e6))
+    group = make_group(1.0, f, G, DIVERGENCES[kind], charges(1e6), frozenset())
     assert (group.n_clusters, group.worth) == (1, 0.0)
 
 
@@ -58,7 +58,9 @@ def test_more_views_pay_for_clusters_that_one_does_not():
     f = block_values(HALVES, "forward", within=0.4, between=0.2)
     gain = profile(f, 2, DIVERGENCES["forward"]).gains[1]
     cost = charges(2.5 * gain)
-    counts = [make_group(v, v * f, G, DIVERGENCES["forward"], cost).n_clusters for v in (1.0, 2.0, 3.0)]
+    counts = [
+        make_group(v, v * f, G, DIVERGENCES["forward"], cost, frozenset()).n_clusters for v in (1.0, 2.0, 3.0)
+    ]
     assert counts == [1, 1, 2]
 
 
@@ -132,7 +134,9 @@ def test_views_that_show_no_clusters_one_by_one_may_show_them_together(kind):
     cost = charges(5.0 * gain, nat=0.0)
     groups = grouped(values, kind, cost)
     pairs = [
-        make_group(2.0, values[i] + values[j], G, DIVERGENCES[kind], cost) for i in range(6) for j in range(i)
+        make_group(2.0, values[i] + values[j], G, DIVERGENCES[kind], cost, frozenset())
+        for i in range(6)
+        for j in range(i)
     ]
     assert {group.n_clusters for group in [*groups, *pairs]} == {1}
     (one,) = merge_groups(groups, G, DIVERGENCES[kind], cost, Workers(1))

@@ -67,11 +67,20 @@ def test_on_host_is_double_precision():
         assert _arrays.on_host(x).dtype == np.float64
 
 
-@pytest.mark.parametrize("name", ["sorted_rows", "softmax", "sigmoid", "diagonals"])
+@pytest.mark.parametrize("name", ["softmax", "sigmoid", "diagonals"])
 def test_functions_of_square_tables(name):
     x = 5 * np.random.default_rng(0).normal(size=(3, 6, 6))
     function = getattr(_arrays, name)
     assert_same(function(tensor(x)), function(x))
+
+
+@pytest.mark.parametrize("k", range(6))
+def test_numbers_by_rank(k):
+    x = np.random.default_rng(k).integers(0, 4, size=(50, 6)).astype(float)  # many ties
+    rows = np.sort(x, axis=-1)
+    assert_same(_arrays.ranked(tensor(x), k), rows[:, k])
+    for found, expected in zip(_arrays.ranked_pair(tensor(x), k), (k, min(k + 1, 5)), strict=True):
+        assert_same(found, rows[:, expected])
 
 
 def test_softmax_and_sigmoid_survive_large_numbers():
@@ -250,7 +259,7 @@ def test_profiles(kind):
     truth = rng.permutation(np.arange(36) % 4)
     f = block_values(truth, kind, noise=0.3, rng=rng)
     found, expected = profile(tensor(f), 5, DIVERGENCES[kind]), profile(f, 5, DIVERGENCES[kind])
-    np.testing.assert_allclose(found.gains[:4], expected.gains[:4], rtol=1e-9)
+    np.testing.assert_allclose(found.gains[:4], expected.gains[:4], rtol=1e-5)
     assert same_partition(found.labels[3], truth)
     for k in range(4):
         assert same_partition(found.labels[k], expected.labels[k])

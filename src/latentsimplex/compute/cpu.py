@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from latentsimplex._types import Array
 from latentsimplex.compute.pairs import n_pairs, row_start
@@ -29,7 +30,10 @@ from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
 
 TILE_PAIRS = 1 << 17
-CHUNK_PAIRS = 1 << 13
+MANY_PAIRS = 1 << 17
+"""Rounding in single precision averages out over more pairs than this."""
+CHUNK_VIEWS, CHUNK_PAIRS, LEAST_PAIRS = 32, 1 << 15, 1 << 10
+"""Views and pairs of a piece of a pass, and the fewest pairs of one: each is enough to do for a thread."""
 EMPTY = 1e-100
 """Columns that hold no more than this add nothing to any pair."""
 THREADED_PAIRS = 1 << 16
@@ -77,30 +81,42 @@ def pair_terms(
 ) -> tuple[Array, Array]:
     """Return A (d x m), the packed a(q) of each pattern, and H (d), the sums of h(q)."""
     from latentsimplex.compute.loops import row_terms
+    from latentsimplex.compute.tiles import tile_terms
 
     d, n, _ = memberships.shape
-    left, right = _sides(memberships, responses)
-    A = np.empty((d, n_pairs(n)))
+    precision = precision_of(n_pairs(n))
+    terms = row_terms if precision == np.float64 else tile_terms
+    left, right = _sides(memberships.astype(precision, copy=False), responses.astype(precision, copy=False))
+    A: Array = np.empty((d, n_pairs(n)), dtype=precision)
 
     def tile(job: tuple[int, int, int]) -> float:
         l, start, stop = job
         out = A[l, row_start(start, n) : row_start(stop, n)]
-        return row_terms(left[l], right[l], start, stop, divergence.name == "forward", out)
+        return terms(left[l], right[l], start, stop, divergence.name == "forward", out)
 
     jobs, threaded = _jobs(d, n)
     sums = list(workers.imap(tile, jobs, threaded))
     return A, np.reshape(sums, (d, -1)).sum(axis=1)
 
 
+def precision_of(m: int) -> type:
+    """Return the precision of work on m pairs: single where they are many."""
+    return np.float64 if m <= MANY_PAIRS else np.float32
+
+
 def prepared(stat: Array) -> Array:
-    """Return the statistics (d, m): packed is how :func:`pair_objective` takes them."""
-    return stat
+    """Return the statistics (d, m), packed, in the precision of :func:`pair_objective`; equal rows share one."""
+    precision = precision_of(stat.shape[1])
+    if len(stat) > 1 and stat.strides[0] == 0:
+        row = stat[0].astype(precision, copy=False)
+        return as_strided(row, stat.shape, (0, row.strides[0]))
+    return stat.astype(precision, copy=False)
 
 
 def pair_objective(
     memberships: Array, responses: Array, gamma: Array, stat: Array, divergence: Divergence, workers: Workers
 ) -> tuple[Array, Array, Array]:
-    """Return sum_{i<j} [gamma h(q) - stat a(q)] of each pattern and its gradients in W and in B.
+    """Return sum_{i<j} [gamma h(q) - stat a(q)] of each pattern and its gradients in W and in B; ``stat`` is prepared.
 
     With G the symmetric matrix of slopes, dW = G W B and dB = W^T G W / 2, B taken as a free matrix.
     Shapes: ``memberships`` (d, n, g), ``responses`` (d, g, g), ``gamma`` (d,), ``stat`` (d, m); the
@@ -108,18 +124,20 @@ def pair_objective(
     value, so that a pair that has saturated against its statistic is still pulled back.
     """
     from latentsimplex.compute.loops import row_objective
+    from latentsimplex.compute.tiles import tile_objective
 
     d, n, g = memberships.shape
-    left, right = _sides(memberships, responses)
+    left, right = _sides(memberships.astype(stat.dtype, copy=False), responses.astype(stat.dtype, copy=False))
     filled = filled_columns(right)
+    objective = row_objective if stat.dtype == np.float64 else tile_objective
+    forward = divergence.name == "forward"
 
     def tile(job: tuple[int, int, int]) -> tuple[float, Array]:
         l, start, stop = job
         k = filled[l]
-        GW = np.zeros((k, n))
+        GW = np.zeros((k, n), dtype=stat.dtype)
         packed = stat[l, row_start(start, n) : row_start(stop, n)]
-        forward = divergence.name == "forward"
-        return row_objective(left[l, :k], right[l, :k], gamma[l], packed, start, stop, forward, GW), GW
+        return objective(left[l, :k], right[l, :k], float(gamma[l]), packed, start, stop, forward, GW), GW
 
     jobs, threaded = _jobs(d, n)
     values, GW = np.zeros(d), np.zeros((d, g, n))
@@ -129,26 +147,38 @@ def pair_objective(
     return values, GW.transpose(0, 2, 1) @ responses, right @ GW.transpose(0, 2, 1) / 2
 
 
-def _chunks(m: int) -> list[slice]:
-    return [slice(i, i + CHUNK_PAIRS) for i in range(0, m, CHUNK_PAIRS)]
-
-
 def pair_products(F: Array, A: Any, workers: Workers) -> Array:
     """Return F A^T (b, d) for pair values F (b, m) and A (d, m), added up in double precision."""
-    A = np.asarray(A, dtype=F.dtype)
-    parts = workers.imap(lambda c: F[:, c] @ A[:, c].T, _chunks(F.shape[1]), F.size >= THREADED_PAIRS)
-    total = np.zeros((len(F), len(A)))
-    for part in parts:
-        total += part
+    from latentsimplex.compute.passes import products
+
+    if F.size < THREADED_PAIRS:  # rounding of few pairs does not average out
+        return F.astype(np.float64, copy=False) @ np.asarray(A).T
+    (b, m), d = F.shape, len(A)
+    padded = np.zeros((-(-d // 4) * 4, m), dtype=F.dtype)
+    padded[:d] = A
+    F = np.ascontiguousarray(F)
+    jobs = [
+        (rows, min(rows + CHUNK_VIEWS, b), pairs, min(pairs + CHUNK_PAIRS, m))
+        for rows in range(0, b, CHUNK_VIEWS)
+        for pairs in range(0, m, CHUNK_PAIRS)
+    ]
+    total = np.zeros((b, d))
+    parts = workers.imap(lambda job: products(F, padded, *job), jobs)
+    for (start, stop, _, _), part in zip(jobs, parts, strict=True):
+        total[start:stop] += part[:, :d]
     return total
 
 
 def add_statistics(stat: Array, eta: Array, F: Array, workers: Workers) -> None:
     """Add eta^T F to ``stat`` (d, m) in place, for responsibilities eta (b, d) of the views in F (b, m)."""
-    weights = np.ascontiguousarray(eta.T, dtype=F.dtype)
+    from latentsimplex.compute.passes import add_sums
 
-    def chunk(c: slice) -> None:
-        stat[:, c] += weights @ F[:, c]
-
-    for _ in workers.imap(chunk, _chunks(F.shape[1]), F.size >= THREADED_PAIRS):
+    if F.size < THREADED_PAIRS:
+        stat += eta.T @ F
+        return
+    b, m = F.shape
+    F, eta = np.ascontiguousarray(F), np.ascontiguousarray(eta)
+    size = max(LEAST_PAIRS, CHUNK_PAIRS * CHUNK_VIEWS // b)
+    jobs = [(i, min(i + size, m)) for i in range(0, m, size)]
+    for _ in workers.imap(lambda job: add_sums(F, eta, job[0], job[1], stat), jobs):
         pass

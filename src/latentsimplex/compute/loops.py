@@ -26,7 +26,7 @@ compiled = njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz", 
 
 
 @compiled
-def logarithms(x: Array, out: Array) -> None:  # pragma: no cover
+def logarithms(x: np.ndarray, out: np.ndarray) -> None:  # pragma: no cover
     """Write log x into ``out``; x is positive and normal.
 
     x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log m = 2 artanh(t) with t = (m - 1) / (m + 1).
@@ -269,13 +269,10 @@ def best_kmeans(X: Array, some: Array, draws: Array, most: int) -> np.ndarray:  
 @compiled
 def cluster_sums(F: Array, labels: np.ndarray, k: int) -> Array:  # pragma: no cover
     """Return the sum of each row of F (n, n) over the columns of each cluster (n, k)."""
-    n = len(F)
-    sums = np.zeros((n, k))
-    for i in range(n):
-        row, into = F[i], sums[i]
-        for j in range(n):
-            into[labels[j]] += row[j]
-    return sums
+    Z = np.zeros((len(F), k), F.dtype)
+    for j in range(len(F)):
+        Z[j, labels[j]] = 1.0
+    return np.dot(F, Z).astype(np.float64)
 
 
 @compiled
@@ -328,11 +325,19 @@ def best_clusters(
 @compiled
 def renumbered(labels: np.ndarray, k: int) -> tuple[np.ndarray, Array]:  # pragma: no cover
     """Return the labels without the clusters that nobody is in, and the sizes of the others."""
-    sizes = np.zeros(k)
+    sizes, number = np.zeros(k), np.zeros(k, np.intp)
     for i in range(len(labels)):
         sizes[labels[i]] += 1.0
-    number = np.cumsum(sizes > 0) - 1
-    return number[labels], sizes[sizes > 0]
+    used = 0
+    for c in range(k):
+        if sizes[c] > 0:
+            number[c] = used
+            sizes[used] = sizes[c]
+            used += 1
+    found = np.empty(len(labels), np.intp)
+    for i in range(len(labels)):
+        found[i] = number[labels[i]]
+    return found, sizes[:used].copy()
 
 
 @compiled

@@ -158,25 +158,37 @@ def descended(
 
 
 @compiled
+def normalised_product(S: Array, root: Array, Q: Array) -> Array:  # pragma: no cover
+    """Return N Q for the normalised similarity N_ij = S_ij / (root_i root_j)."""
+    scaled = Q.copy()
+    for i in range(len(Q)):
+        for k in range(Q.shape[1]):
+            scaled[i, k] /= root[i]
+    product = S @ scaled
+    for i in range(len(Q)):
+        for k in range(Q.shape[1]):
+            product[i, k] /= root[i]
+    return product
+
+
+@compiled
 def leading_coordinates(
     S: Array, start: Array, g: int, rounds: int, products: int, shift: float
 ) -> Array:  # pragma: no cover
     """Return the leading g eigenvectors (n, g) of the normalised similarity, each row over its root degree."""
     n = len(S)
-    root, N = np.zeros(n), np.empty((n, n))
+    root = np.empty(n, S.dtype)
     for i in range(n):
+        degree = 0.0
         for j in range(n):
-            root[i] += S[i, j]
-        root[i] = np.sqrt(root[i])
-    for i in range(n):
-        for j in range(n):
-            N[i, j] = S[i, j] / (root[i] * root[j])
-    Q = start.copy()
+            degree += S[i, j]
+        root[i] = np.sqrt(degree)
+    Q = start.astype(S.dtype)
     for _ in range(rounds):
         for _ in range(products):
-            Q = N @ Q + shift * Q
+            Q = normalised_product(S, root, Q) + shift * Q
         Q = np.linalg.qr(Q)[0].copy()
-    vectors = np.linalg.eigh(Q.T.copy() @ (N @ Q))[1].copy()
+    vectors = np.linalg.eigh(Q.T.copy() @ normalised_product(S, root, Q))[1].copy()
     U = Q @ vectors
     out = np.empty((n, g))
     for i in range(n):

@@ -59,18 +59,20 @@ class DevicePairs(LocalPairs):
         return BLOCK_VALUES
 
     def _tables(self, members: Indices) -> Any:
-        """Return views to move to the device: as they are for kernels of the user's, in single precision for ours."""
+        """Return views where they are read: on the device for kernels of ours, here for those of the user's."""
         tables = self._views.tables(members)
-        return single(tables) if getattr(self._kernel, "reads_many", False) else tables
+        if not getattr(self._kernel, "reads_many", False):
+            return tables
+        if self._device == "mps":  # which has no double precision: views are centred before they lose digits
+            tables = single(tables)
+        return torch_module().as_tensor(tables, device=self._device)
 
     def _read(self, members: Indices) -> tuple[Any, Array, np.ndarray]:
         """Return f(s) of some views, the sums of const(s), and whether they have anything to tell."""
         F = self.zeros(0).new_empty((len(members), n_pairs(self.n_samples)))
         constants, informative = np.zeros(len(members)), np.zeros(len(members), dtype=bool)
         for rows in self._batches(members, BATCH_ENTRIES):
-            # centred before they lose digits: not every device has double precision
-            tables = torch_module().as_tensor(self._tables(members[rows]), device=self._device)
-            r = tables_exponents(self._kernel, tables, self._namer(members[rows]))
+            r = tables_exponents(self._kernel, self._tables(members[rows]), self._namer(members[rows]))
             informative[rows] = on_host((r != 0).any(-1)).astype(bool)
             r = clip_exponents(like(r, F))
             constants[rows] = on_host(widened(self._divergence.const(r)).sum(-1))

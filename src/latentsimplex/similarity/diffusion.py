@@ -20,9 +20,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import diagonals, is_tensor, like, namespace, on_host, sorted_rows, stacked
+from latentsimplex._arrays import diagonals, is_tensor, like, namespace, on_host, ranked, stacked
+from latentsimplex._types import Array
 from latentsimplex.compute.pairs import n_pairs, pack
-from latentsimplex.similarity.local_scaling import LocalScaling
+from latentsimplex.similarity.local_scaling import FEW_FEATURES, LocalScaling, standardised
 
 DOUBLINGS = 40
 """Most doublings of the walk's length; a connected graph has mixed long before."""
@@ -30,6 +31,8 @@ MIXING_STEPS, BISECTIONS = 5, 12
 DIRECTIONS, NEGLIGIBLE, DENSE = 256, 0.05, 0.1
 """Eigenvectors that follow a long walk, the share of returns that may be missed, and that of pairs with a step
 between them beyond which walks are not long."""
+MOST_MULTIPLIED = 3 * DIRECTIONS
+"""With no more samples, products of whole matrices are quicker than finding directions."""
 WARM_UP_ROUNDS, WARM_UP_STEPS = 3, 6
 LONGEST_KNOWN = 1 << 14
 """Powers of eigenvalues that are known to single precision are known this far."""
@@ -91,13 +94,27 @@ class Diffusion:
         """
         xp, n = namespace(X), X.shape[-2]
         tables = X.reshape(-1, *X.shape[-2:])
-        S = walked(self.walk(tables), self.mean)
-        if self.balance:
-            S = balanced(S)
-        # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
-        r = TINY - xp.log(xp.clip(pack(S), np.finfo(np.float32).tiny, 1.0))
+        walks = self.walk(tables)
+        if is_single(X) and n <= MOST_MULTIPLIED:
+            r = self._compiled_exponents(walks)
+        else:
+            S = walked(walks, self.mean)
+            if self.balance:
+                S = balanced(S)
+            # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
+            r = TINY - xp.log(xp.clip(pack(S), np.finfo(np.float32).tiny, 1.0))
         varies = (tables != tables[:, :1]).any(-1).any(-1)[:, None]
         return xp.where(varies, r, 0 * r).reshape(*X.shape[:-2], n_pairs(n))
+
+    def _compiled_exponents(self, walks: Array) -> Array:
+        """Return the exponents (b, m) of walks (b, n, n) of few samples in single precision."""
+        from latentsimplex.compute.walks import diffused
+
+        balancing = BALANCING_STEPS if self.balance else 0
+        floor = float(np.finfo(np.float32).tiny)
+        return np.stack(
+            [diffused(M, self.mean, DOUBLINGS, MIXING_STEPS, balancing, TINY, floor) for M in walks]
+        )
 
     @property
     def reads_many(self) -> bool:
@@ -118,10 +135,12 @@ class Diffusion:
         Samples that are as near as the last neighbour are neighbours too, so that their order does not matter.
         """
         xp, n = namespace(X), X.shape[-2]
+        if is_single(X):
+            return self._compiled_walks(X)
         scaling = LocalScaling(QUANTILE, POWER, standardise=self.standardise, per_feature=self.per_feature)
         affinity = xp.exp(-scaling.square(X))
         diagonals(affinity)[:] = -1.0  # no sample is its own neighbour
-        least = sorted_rows(affinity)[..., n - self.n_neighbours(n)]
+        least = ranked(affinity, n - self.n_neighbours(n))
         near = affinity >= least[..., None]
         weights = affinity * (near | near.swapaxes(-1, -2))
         diagonals(weights)[:] = 0.0
@@ -132,6 +151,22 @@ class Diffusion:
         diagonals(weights)[:] += 0.5
         return weights
 
+    def _compiled_walks(self, tables: Array) -> Array:
+        """Return the walks (b, n, n) of tables (b, n, p) in single precision, one after the other."""
+        from latentsimplex.compute.walks import walk_of
+
+        n = tables.shape[-2]
+        below, part = divmod(QUANTILE * (n - 2), 1)
+        if self.standardise:
+            tables = standardised(tables)
+        settings = (FEW_FEATURES, int(below), part, QUANTILE, self.n_neighbours(n), TINY)
+        return np.stack([walk_of(np.ascontiguousarray(X), self.per_feature, *settings) for X in tables])
+
+
+def is_single(X: Any) -> bool:
+    """Return whether ``X`` is an array of single precision, for which there are compiled loops."""
+    return not is_tensor(X) and X.dtype == np.float32
+
 
 def walked(walk: Any, mean: float) -> Any:
     """Return the similarities (b, n, n) of walks M of the length at which their mean is ``mean``.
@@ -140,7 +175,7 @@ def walked(walk: Any, mean: float) -> Any:
     at the other: K is a mixture of both powers. Where the mean is out of reach, the shortest or the longest walk
     has to do. Long walks of many samples live in few directions, which are enough to follow them.
     """
-    if walk.shape[-1] <= 3 * DIRECTIONS:
+    if walk.shape[-1] <= MOST_MULTIPLIED:
         return by_mean(walk, mean)
     found = [by_directions(M, mean) for M in walk]
     return stacked([by_mean(M[None], mean)[0] if S is None else S for S, M in zip(found, walk, strict=True)])

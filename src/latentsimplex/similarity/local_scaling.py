@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import is_tensor, like, namespace, sorted_rows, widened
+from latentsimplex._arrays import is_tensor, like, namespace, ranked, ranked_pair, widened
 from latentsimplex._types import Array
 from latentsimplex.compute.pairs import pack
 
@@ -127,13 +127,12 @@ class LocalScaling:
         distance to the nearest sample outside. If there is none, 1 leaves all distances at 0.
         """
         xp, n = namespace(distances), distances.shape[-1]
-        rows = sorted_rows(distances)  # the 0 of a sample to itself comes first of all
         if self.neighbour is not None:
             k = min(self.neighbour, n - 1)
-            q, share = rows[..., k], min(k / (n - 1), 1.0)
+            q, share = ranked(distances, k), min(k / (n - 1), 1.0)
         else:
             below, part = divmod(self.quantile * (n - 2), 1)
-            low, high = rows[..., int(below) + 1], rows[..., min(int(below) + 2, n - 1)]
+            low, high = ranked_pair(distances, int(below) + 1)  # after the 0 of a sample to itself
             q, share = low + part * (high - low), self.quantile
         if not (q == 0).any():
             return q
