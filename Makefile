@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BENCHMARKS := $(sort $(wildcard benchmarks/*.py))
 
-.PHONY: demo test test-slow lint docs bench clean
+.PHONY: demo test test-slow test-browser lint docs bench clean
 .NOTPARALLEL:
 
 demo: $(VENV)/core.stamp
@@ -17,14 +17,18 @@ test: $(VENV)/test.stamp
 test-slow: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -rs -m slow
 
+# The report in Debian's Chromium, driven by Playwright; pictures of the page go to results/screenshots.
+test-browser: $(VENV)/test.stamp
+	LATENTSIMPLEX_SCREENSHOTS=results/screenshots $(BIN)/python -m pytest -q -rs -m browser tests/browser
+
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# Runs every example on the pages and in the docstrings, and follows the links between pages.
-docs: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q tests/unit/test_docs.py src
+# The site, its gallery run anew; every snippet on its pages is tested by make test.
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 bench: $(VENV)/core.stamp
 	mkdir -p results/bench
@@ -33,7 +37,7 @@ bench: $(VENV)/core.stamp
 	done
 
 clean:
-	rm -rf $(VENV) build dist demo results .pytest_cache .hypothesis .mypy_cache .ruff_cache src/*.egg-info
+	rm -rf $(VENV) build dist demo results docs/_build docs/gallery docs/api/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache src/*.egg-info
 
 # Stamps are newer than pyproject.toml exactly when what it asks for is installed.
 $(VENV)/core.stamp: pyproject.toml
@@ -44,6 +48,10 @@ $(VENV)/core.stamp: pyproject.toml
 
 $(VENV)/test.stamp: $(VENV)/core.stamp
 	$(INSTALL) -e '.[test]'
+	touch $@
+
+$(VENV)/docs.stamp: $(VENV)/core.stamp
+	$(INSTALL) -e '.[docs]'
 	touch $@
 
 $(VENV)/lint.stamp: $(VENV)/core.stamp

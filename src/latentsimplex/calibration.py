@@ -76,7 +76,7 @@ class Reliability:
 
     @property
     def expected_calibration_error(self) -> float:
-        """The mean over forecasts of the distance |p_b - o_b| of their bin."""
+        """The mean over forecasts of the distance ``|p_b - o_b|`` of their bin."""
         return float(np.average(np.abs(self.forecast - self.frequency), weights=self.counts))
 
     def table(self) -> Table:
@@ -151,7 +151,7 @@ def pair_reliability(P: CoAssignment, truth: Any, n_bins: int = BINS, bins: str 
 def pair_brier(P: CoAssignment, truth: Any) -> float:
     """Return the mean over pairs i < j of (p_ij - t_ij)^2, in O(n k^2) and without the pairs.
 
-    sum_{ij} (p_ij - t_ij)^2 = |X^T X|^2 - 2 |X^T Z|^2 + |Z^T Z|^2 in Frobenius norms, less the diagonal.
+    ``sum_{ij} (p_ij - t_ij)^2 = |X^T X|^2 - 2 |X^T Z|^2 + |Z^T Z|^2`` in Frobenius norms, less the diagonal.
     ``truth`` is as in :func:`pair_reliability`.
 
     >>> P = CoAssignment(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
@@ -180,7 +180,7 @@ def constant_brier(truth: Any) -> float:
 
 
 def pair_deviation(P: CoAssignment, oracle: Any) -> Deviation:
-    """Return the median and the mean over pairs i < j of |p_ij - t_ij|.
+    """Return the median and the mean over pairs i < j of ``|p_ij - t_ij|``.
 
     ``oracle`` holds memberships, co-assignments or labels, as ``truth`` in :func:`pair_reliability`.
 
@@ -199,7 +199,7 @@ def pair_deviation(P: CoAssignment, oracle: Any) -> Deviation:
 
 
 def membership_deviation(W: Any, oracle: Any) -> Deviation:
-    """Return the median and the mean over samples of sum_k |w_ik - o_ik| / 2, clusters matched.
+    """Return the median and the mean over samples of ``sum_k |w_ik - o_ik| / 2``, clusters matched.
 
     The smaller of the two gets empty clusters, and the matching is the one with the least mean.
 

@@ -1,25 +1,65 @@
 """The pages say what is true: their examples run, their links lead somewhere, their names exist."""
 
 import ast
+import csv
 import doctest
 import importlib
 import inspect
 import re
 import runpy
+import shlex
 from pathlib import Path
 
+import click
+import numpy as np
 import pytest
+from click.testing import CliRunner
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import latentsimplex
+from latentsimplex.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-PAGES += sorted((ROOT / "docs").glob("*.md"))
+PAGES += sorted((ROOT / "docs").glob("*.md")) + sorted((ROOT / "docs" / "api").glob("*.md"))
+GALLERY = sorted((ROOT / "examples" / "gallery").glob("*.py"))
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\S*).*?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 SHOWN = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 LARGEST_IMAGE = 150_000
+
+# fmt: off
+INTERNAL = {
+    "archive", "choice", "cli", "compute", "delimited", "descent", "divergence", "em", "engines",
+    "estimates", "estimator", "files", "interruption", "kmeans", "labels", "moves", "objective", "options",
+    "parameters", "plan", "profiles", "progress", "reference", "regroup", "search", "starts", "structure",
+    "views",
+}
+# fmt: on
+"""Modules that serve the package itself. The estimator and the command line have pages of their own."""
+
+HELPERS = {
+    "association": [
+        "check_pattern_labels",
+        "maximum_p_values",
+        "normal_scores",
+        "permutation_p_values",
+        "sample_orders",
+    ],
+    "calibration": ["order_statistics"],
+    "credible": ["Problem"],
+    "experiments": ["EXPERIMENTS", "Table"],
+    "frames": ["UnknownViews", "library_of", "optional"],
+    "io": ["load"],
+    "partitions": ["Loss", "Pairs", "as_pairs", "checked_costs", "checked_draws", "is_draws"],
+    "screening": ["shuffled_statistics"],
+    "similarity": ["tables_exponents"],
+    "uncertainty": ["check_labels", "check_memberships", "pair_blocks"],
+}
+"""Names without an underscore, because other modules use them, that a user has no need of."""
 
 
 def page_id(page):
@@ -62,12 +102,16 @@ def anchors(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_snippets_run(page):
+def test_snippets_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     run_snippets(page.read_text(encoding="utf-8"), page_id(page))
 
 
-def test_readme_and_similarity_page_have_snippets():
-    for page in (ROOT / "README.md", ROOT / "docs" / "similarity.md"):
+def test_pages_that_teach_have_snippets():
+    for page in (
+        ROOT / "README.md",
+        *(ROOT / "docs" / f"{name}.md" for name in ("similarity", "tour", "settings")),
+    ):
         assert CODE.search(page.read_text(encoding="utf-8")), page
 
 
@@ -78,17 +122,116 @@ def test_a_wrong_snippet_is_noticed():
         run_snippets("```python\nx = 0\n```\n\n```python\n1 / x\n```\n", "page")
 
 
-def test_readme_shows_the_five_lines_as_they_are():
+def command_lines(text):
+    """Return the calls of the command line in a page's shell blocks, as lists of arguments."""
+    blocks = [block for language, block in BLOCK.findall(text) if language in ("", "sh")]
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("latentsimplex ")]
+
+
+def parsed(arguments):
+    """Raise click's UsageError unless there are such a command and such options."""
+    with click.Context(main, info_name="latentsimplex") as context:
+        if arguments[0] in ("--version", "--help"):
+            return
+        _, command, rest = main.resolve_command(context, arguments)
+        command.make_parser(click.Context(command, parent=context)).parse_args(rest)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_commands_on_pages_exist(page):
+    for arguments in command_lines(page.read_text(encoding="utf-8")):
+        parsed(arguments)
+
+
+def test_a_wrong_command_is_noticed():
+    assert command_lines("```\nlatentsimplex guess\n```\n\nlatentsimplex none\n\n```python\nx\n```\n") == [
+        ["guess"]
+    ]
+    with pytest.raises(click.UsageError, match="No such option"):
+        parsed(["fit", "data.csv", "--cluster-count", "3"])
+    with pytest.raises(click.UsageError, match="No such command"):
+        parsed(["guess"])
+
+
+def test_the_tour_gives_the_same_on_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+    run_snippets(text, "tour")
+    (groups,) = (block for language, block in BLOCK.findall(text) if language == "text")
+    Path("groups.csv").write_text(groups, encoding="utf-8")
+    calls = command_lines(text)
+    assert [call[0] for call in calls] == ["fit", "info"]
+    for call in calls:
+        result = CliRunner().invoke(main, call)
+        assert result.exit_code == 0, result.output
+    with open("fit/labels.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    model = latentsimplex.load("patients.model")
+    assert [row["sample"] for row in rows] == list(model.sample_names_in_)
+    assert [int(row["consensus"]) for row in rows] == model.labels_.tolist()
+    assert Path("fit/report.html").exists()
+
+
+def figures_left(value):
+    """Return whether a name of a script leads to a figure."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return any(figures_left(entry) for entry in value.flat)
+    return isinstance(value, Figure | Axes)
+
+
+def gallery_finds(name, left):
+    """Return whether an example found what its text says it did."""
+    model = left["model"]
+    match name:
+        case "feature_sets":
+            return model.n_patterns_ == 1 and model.n_clusters_[0] >= 9
+        case "genes_as_views":
+            sex, _, cells = left["found"].statistics.max(axis=0)
+            return sex > 0.6 and cells > 0.99
+        case "precomputed_similarities" | "reading_the_uncertainty":
+            return model.view_patterns_.tolist() == [0, 0, 1] and model.n_clusters_.tolist() == [3, 2]
+        case "reproducing_the_paper":
+            paper, default = (left["models"][name].n_clusters_ for name in ("paper", "default"))
+            return (paper > 5).all() and default.tolist() == [3, 2]
+
+
+@pytest.mark.parametrize("script", GALLERY, ids=lambda script: script.stem)
+def test_gallery_scripts_draw_and_find_what_they_say(script, tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    left = runpy.run_path(str(script))
+    assert any(figures_left(value) for value in left.values())
+    assert gallery_finds(script.stem, left)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_landing_page_leads_to_every_example():
+    linked = LINK.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    assert "../examples/gallery" in linked
+    assert {script.stem for script in GALLERY} == {
+        "feature_sets",
+        "genes_as_views",
+        "precomputed_similarities",
+        "reading_the_uncertainty",
+        "reproducing_the_paper",
+    }
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_five_lines_are_shown_as_they_are(page):
     source = (ROOT / "examples" / "five_lines.py").read_text(encoding="utf-8")
     code = source.split('"""\n\n', 1)[1]
-    assert code in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert code in (ROOT / page).read_text(encoding="utf-8")
     assert len([line for line in code.splitlines() if line]) == 5
 
 
-def test_the_picture_is_drawn_and_small(tmp_path):
-    drawn = tmp_path / "overview.png"
-    runpy.run_path(str(ROOT / "examples" / "overview.py"))["draw"](drawn)
-    for picture in (drawn, ROOT / "docs" / "images" / "overview.png"):
+def test_pictures_are_drawn_and_small(tmp_path):
+    runpy.run_path(str(ROOT / "examples" / "overview.py"))["draw"](tmp_path / "overview.png")
+    runpy.run_path(str(ROOT / "examples" / "page_figures.py"))["draw"](tmp_path)
+    drawn, kept = (sorted(folder.glob("*.png")) for folder in (tmp_path, ROOT / "docs" / "images"))
+    assert [picture.name for picture in drawn] == [picture.name for picture in kept]
+    for picture in (*drawn, *kept):
         content = picture.read_bytes()
         assert content.startswith(b"\x89PNG")
         assert len(content) < LARGEST_IMAGE
@@ -162,3 +305,77 @@ def test_the_module_table_is_complete():
     text = (ROOT / "docs" / "principles.md").read_text(encoding="utf-8")
     listed = {name for row in table_cells(text) for name in re.findall(r"`([\w.]+(?:\.py|/))`", row[0])}
     assert listed == present
+
+
+def api_names():
+    """Return the dotted names that the API pages list."""
+    names = []
+    for page in sorted((ROOT / "docs" / "api").glob("*.rst")):
+        module = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith(".. currentmodule::"):
+                module = line.split()[-1]
+            elif re.fullmatch(r"   [A-Za-z_][\w.]*", line) and module:
+                names.append(f"{module}.{line.strip()}")
+    return names
+
+
+def public_names(module):
+    """Return the classes and functions of a module that it names in ``__all__`` or defines without an underscore."""
+    if hasattr(module, "__all__"):
+        return set(module.__all__)
+    kinds = (inspect.isclass, inspect.isfunction)
+    members = {name: value for name, value in vars(module).items() if any(kind(value) for kind in kinds)}
+    return {name for name, value in members.items() if name[0] != "_" and value.__module__ == module.__name__}
+
+
+def test_names_on_api_pages_exist():
+    names = api_names()
+    assert len(names) == len(set(names)) > 50
+    for name in names:
+        found(name)
+
+
+def test_api_pages_cover_the_package():
+    package = Path(latentsimplex.__file__).parent
+    modules = {
+        path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    listed = set(api_names())
+    assert {"latentsimplex.LatentSimplexPosition", "latentsimplex.load"} <= listed
+    differing = {}
+    for name in sorted(module for module in modules if module[0] != "_" and module not in INTERNAL):
+        public = public_names(importlib.import_module(f"latentsimplex.{name}"))
+        shown = {entry.rpartition(".")[2] for entry in listed if entry.startswith(f"latentsimplex.{name}.")}
+        if public - shown != set(HELPERS.get(name, [])):
+            differing[name] = sorted((public - shown) ^ set(HELPERS.get(name, [])))
+    assert not differing, "list these in docs/api, or in HELPERS"
+
+
+def extension(name, monkeypatch):
+    """Return a module that helps to build the site, or skip where Sphinx is not installed."""
+    pytest.importorskip("sphinx")
+    pytest.importorskip("sphinx_gallery")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    return importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", ["figures", "mathml", "offline", "repository_links"])
+def test_examples_of_the_site_extensions(name, monkeypatch):
+    results = doctest.testmod(extension(name, monkeypatch))
+    assert results.failed == 0
+    assert results.attempted
+
+
+@pytest.mark.parametrize(
+    ("page", "loaded"),
+    [
+        ('<a href="https://example.org">text</a><img src="images/a.png">', []),
+        ('<script src="https://example.org/a.js"></script>', ["https://example.org/a.js"]),
+        ('<link rel="stylesheet" href="//example.org/a.css">', ["//example.org/a.css"]),
+        ('<link rel="canonical" href="https://example.org/">', []),
+        ('<img srcset="a.png, https://example.org/b.png 2x">', ["https://example.org/b.png"]),
+    ],
+)
+def test_pages_that_load_something_from_elsewhere_are_noticed(page, loaded, monkeypatch):
+    assert extension("offline", monkeypatch).outside_requests(page) == loaded

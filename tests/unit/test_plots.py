@@ -1,26 +1,41 @@
 """Figures show the numbers they are given, on the axes they are given, and leave no global state."""
 
+from functools import partial
+
+import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib._pylab_helpers import Gcf
+from matplotlib import pyplot
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgba
 
+from latentsimplex import LatentSimplexPosition, plots
 from latentsimplex.plots import (
     new_figure,
     panels,
     plot_cluster_graph,
+    plot_coassignment,
+    plot_consensus,
     plot_heatmap,
     plot_joint,
+    plot_loss,
     plot_maxima,
+    plot_membership_bars,
     plot_memberships,
     plot_reliability,
     plot_scatter,
+    plot_screening,
+    plot_similarity,
+    plot_simplex,
     plot_top_views,
+    plot_uncertainty,
+    plot_view_patterns,
     plot_weights,
     save,
 )
-from latentsimplex.plots.palette import OKABE_ITO, cluster_style
+from latentsimplex.plots.palette import CLUSTER_COLOURS, OKABE_ITO, cluster_style, clusters
+from latentsimplex.screening import screen_model
+from made_model import random_model
 
 N = 12
 LABELS = np.array([2, 0, 1, 0, 2, 1, 0, 0, 2, 1, 0, 0])
@@ -40,7 +55,37 @@ def maxima():
     return np.array([0.3, 0.1]), np.array([0.2, 0.15]), np.array([0.12, 0.4]), np.array([True, False])
 
 
+def model():
+    return random_model(N, 2, 3, seed=1)
+
+
+def of_made_model(plot, **to):
+    return plot(model(), **to)
+
+
+def screening():
+    values = np.random.default_rng(2).normal(size=N)
+    return screen_model(model(), {"age": values, "sex": list("FM" * 6)}, n_permutations=99, random_state=0)
+
+
+OF_MODEL = {
+    "coassignment": plot_coassignment,
+    "membership bars": plot_membership_bars,
+    "memberships of a model": plot_memberships,
+    "simplex": plot_simplex,
+    "weights of a model": plot_weights,
+    "view patterns": plot_view_patterns,
+    "uncertainty": plot_uncertainty,
+    "loss": plot_loss,
+    "consensus": plot_consensus,
+    "similarity": lambda model, **to: plot_similarity(model, np.eye(N), **to),
+    "reliability of a model": lambda model, **to: plot_reliability(model, LABELS, **to),
+}
+"""Each figure of a model needs nothing but the model, and what it cannot know."""
+
 PLOTS = {
+    **{name: partial(of_made_model, plot) for name, plot in OF_MODEL.items()},
+    "screening": lambda **to: plot_screening(screening(), **to),
     "scatter": lambda **to: plot_scatter(points(), LABELS, **to),
     "cluster graph": lambda **to: plot_cluster_graph(points(), LABELS, **to),
     "heatmap": lambda **to: plot_heatmap(similarity(), LABELS, **to),
@@ -58,6 +103,12 @@ def _plot(request):
     return PLOTS[request.param]
 
 
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    pyplot.close("all")
+
+
 def collections(ax, kind):
     return [artist for artist in ax.collections if isinstance(artist, kind)]
 
@@ -71,11 +122,63 @@ def test_draws_on_the_axes_it_is_given(plot):
     assert not axes[0, 0].has_data()
 
 
-def test_makes_its_own_figure_without_pyplot(plot, tmp_path):
+def test_leaves_pyplot_alone_where_it_is_given_axes(plot):
+    plot(ax=panels(1, 1)[1][0, 0])
+    assert pyplot.get_fignums() == []
+
+
+def test_makes_a_figure_that_pyplot_shows(plot, tmp_path):
     ax = plot()
-    assert not Gcf.figs
+    assert pyplot.figure(pyplot.get_fignums()[-1]) is ax.figure
     path = save(ax.figure, tmp_path / "figure.png")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_is_written_over_the_edge_of_its_own_figure(plot):
+    ax = plot(title="what it is")
+    figure = ax.figure
+    figure.canvas.draw()
+    box = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert min(box.x0, box.y0) > -0.06
+    assert box.x1 < width + 0.06
+    assert box.y1 < height + 0.06
+
+
+def test_texts_and_lines_follow_a_dark_style(plot):
+    with mpl.style.context("dark_background"):
+        ax = plot(title="what it is")
+        every = [ax, *ax.child_axes, *(deeper for part in ax.child_axes for deeper in part.child_axes)]
+    on_images = {text for part in every if part.images for text in part.texts if not text.get_alpha()}
+    for part in every:
+        for text in [part.title, part.xaxis.label, part.yaxis.label, *part.texts]:
+            assert text in on_images or sum(to_rgba(text.get_color())[:3]) > 2.5
+        for line in part.lines:
+            assert to_rgba(line.get_color()) != (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("name", OF_MODEL)
+def test_a_model_that_is_not_fitted_is_refused(name):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        OF_MODEL[name](LatentSimplexPosition())
+
+
+@pytest.mark.parametrize("plot", [plot_coassignment, plot_memberships, plot_membership_bars, plot_simplex])
+def test_a_part_of_arrays_is_refused(plot):
+    with pytest.raises(ValueError, match="part of a fitted model"):
+        plot(np.eye(3), pattern=0)
+
+
+@pytest.mark.parametrize("plot", [plot_coassignment, plot_memberships, plot_simplex, plot_uncertainty])
+def test_a_view_and_a_pattern_at_once_are_refused(plot):
+    with pytest.raises(ValueError, match="Both view and pattern"):
+        plot(model(), view=0, pattern=0)
+
+
+def test_every_figure_is_public():
+    assert {name for name in vars(plots) if name.startswith("plot_")} <= set(plots.__all__)
 
 
 def test_title_is_shown(plot):
@@ -111,8 +214,45 @@ def test_scatter_cuts_heavy_tails_only_when_asked():
 
 
 def test_styles_do_not_repeat_before_every_marker_was_used():
-    styles = [cluster_style(k) for k in range(2 * len(OKABE_ITO))]
+    styles = [cluster_style(k) for k in range(2 * len(CLUSTER_COLOURS))]
     assert len(set(styles)) == len(styles)
+
+
+def test_a_cluster_keeps_its_colour_where_others_are_missing():
+    assert [colour for _, colour, _ in clusters(np.array([4, 1]))] == [OKABE_ITO[1], OKABE_ITO[4]]
+    assert [colour for _, colour, _ in clusters(np.array(["b", "a"]))] == list(OKABE_ITO[:2])
+
+
+# Linear RGB as seen without one kind of cone, by Machado, Oliveira and Fernandes (2009), severity 1.
+SIGHT = {
+    "all cones": np.eye(3),
+    "no long": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0520]],
+    "no medium": [[0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
+    "no short": [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]],
+}
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def seen(colours, sight):
+    """CIELAB coordinates of colours to an eye."""
+    rgb = np.array([to_rgba(colour)[:3] for colour in colours])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    x, y, z = (XYZ @ np.clip(np.array(SIGHT[sight]) @ linear.T, 0, 1)) / np.array([[0.9505], [1], [1.089]])
+    f = [np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116) for t in (x, y, z)]
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])]).T
+
+
+@pytest.mark.parametrize(("n", "least"), [(8, 15), (12, 15), (32, 9)])
+@pytest.mark.parametrize("sight", SIGHT)
+def test_cluster_colours_can_be_told_apart_by_every_eye(sight, n, least):
+    lab = seen(CLUSTER_COLOURS[:n], sight)
+    distance = np.linalg.norm(lab[:, None] - lab, axis=-1)[np.triu_indices(n, 1)]
+    assert distance.min() > least
+
+
+def test_cluster_colours_show_on_white_and_on_black():
+    lightness = seen(CLUSTER_COLOURS, "all cones")[:, 0]
+    assert 25 < lightness.min() < lightness.max() < 92
 
 
 # Cluster graph
@@ -244,6 +384,9 @@ def test_top_views_stand_side_by_side():
 def test_top_views_of_nothing_look_like_nothing():
     ax = plot_top_views(["a"], [np.zeros((1, 3))])
     assert ax.images[0].get_clim() == (0, 0.1)
+
+
+# Reliability
 
 
 def drawn_reliability(forecast, outcome):

@@ -1,27 +1,51 @@
-"""Figures: one a file, arrays in, Axes out. No figure is shown, and pyplot's global state is not touched."""
+"""Figures, one a file. Each takes a fitted model or arrays, draws on ``ax`` or a new figure, and returns the Axes.
+
+With a model ``view=`` or ``pattern=`` says which part of it is drawn; without either it is the consensus
+or, where there must be memberships, the heaviest pattern. A figure of several panels draws them inside the axes
+that it is given, as its ``child_axes``. What is thinned or averaged because there is too much of it is said in
+small print.
+"""
 
 from latentsimplex.plots.canvas import new_figure, panels, save
 from latentsimplex.plots.cluster_graph import plot_cluster_graph
+from latentsimplex.plots.coassignment import plot_coassignment
+from latentsimplex.plots.consensus import plot_consensus
 from latentsimplex.plots.heatmap import plot_heatmap
 from latentsimplex.plots.joint import plot_joint
+from latentsimplex.plots.loss import plot_loss
 from latentsimplex.plots.maxima import plot_maxima
+from latentsimplex.plots.membership_bars import plot_membership_bars
 from latentsimplex.plots.memberships import plot_memberships
 from latentsimplex.plots.reliability import plot_reliability
 from latentsimplex.plots.scatter import plot_scatter
+from latentsimplex.plots.screening import plot_screening
+from latentsimplex.plots.similarity import plot_similarity
+from latentsimplex.plots.simplex import plot_simplex
 from latentsimplex.plots.top_views import plot_top_views
+from latentsimplex.plots.uncertainty import plot_uncertainty
+from latentsimplex.plots.view_patterns import plot_view_patterns
 from latentsimplex.plots.weights import plot_weights
 
 __all__ = [
     "new_figure",
     "panels",
     "plot_cluster_graph",
+    "plot_coassignment",
+    "plot_consensus",
     "plot_heatmap",
     "plot_joint",
+    "plot_loss",
     "plot_maxima",
+    "plot_membership_bars",
     "plot_memberships",
     "plot_reliability",
     "plot_scatter",
+    "plot_screening",
+    "plot_similarity",
+    "plot_simplex",
     "plot_top_views",
+    "plot_uncertainty",
+    "plot_view_patterns",
     "plot_weights",
     "save",
 ]

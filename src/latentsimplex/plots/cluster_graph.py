@@ -48,7 +48,7 @@ def plot_cluster_graph(
             s=22,
             c=colour,
             marker=marker,
-            edgecolors="white",
+            edgecolors=ax.get_facecolor(),
             linewidths=0.5,
             zorder=2,
         )

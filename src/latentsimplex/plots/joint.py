@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from latentsimplex._types import Array
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.palette import INK, clusters
+from latentsimplex.plots.palette import clusters, ink
 
 BINS = 30
 MARGIN = 0.22
@@ -47,8 +47,8 @@ def plot_joint(
         ax.scatter(x[members], y[members], s=12, c=colour, marker=marker, alpha=0.75, linewidths=0)
     above = ax.inset_axes((0, 1.02, 1, MARGIN), sharex=ax)
     beside = ax.inset_axes((1.02, 0, MARGIN, 1), sharey=ax)
-    above.hist(x, bins=BINS, color=INK, alpha=0.6)
-    beside.hist(y, bins=BINS, color=INK, alpha=0.6, orientation="horizontal")
+    above.hist(x, bins=BINS, color=ink(ax), alpha=0.5)
+    beside.hist(y, bins=BINS, color=ink(ax), alpha=0.5, orientation="horizontal")
     for margin in (above, beside):
         margin.set_axis_off()
     above.set_title(title)

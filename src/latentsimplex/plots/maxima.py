@@ -9,10 +9,8 @@ from matplotlib.axes import Axes
 
 from latentsimplex._types import Array
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.palette import INK, OKABE_ITO
-
-QUIET = "#BFBFBF"
-"""The colour of a bar that chance explains."""
+from latentsimplex.plots.marks import faint
+from latentsimplex.plots.palette import OKABE_ITO, QUIET, ink
 
 
 def plot_maxima(
@@ -50,9 +48,9 @@ def plot_maxima(
     ax = axes_or_new(ax)
     rows = np.arange(len(names))
     ax.barh(rows, largest, height=0.7, color=[OKABE_ITO[5] if flag else QUIET for flag in notable])
-    ax.scatter(thresholds, rows, marker="|", s=110, c="black", linewidths=2, label="permuted, 95%", zorder=3)
+    ax.scatter(thresholds, rows, marker="|", s=110, c=ink(ax), linewidths=2, label="permuted, 95%", zorder=3)
     ax.scatter(baselines, rows, marker="x", s=28, c=OKABE_ITO[4], label="random labels", zorder=3)
-    ax.axvline(cut_off, color=INK, linestyle="--", linewidth=1, label=f"cut-off {cut_off:g}")
+    ax.axvline(cut_off, linestyle="--", **faint(ax), label=f"cut-off {cut_off:g}")
     ax.set_yticks(rows, names, fontsize=8)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set(title=title, xlabel="NMI")

@@ -1,45 +1,43 @@
-"""The page's drawings: arrays in, inline SVG out.
+"""The drawings that stand in the page itself: arrays in, SVG or a small PNG out.
 
-Lines and letters are drawn in the colour of the page's text, and improbable means see-through, so that
-a drawing follows the page from light to dark. Pixels are embedded; nothing is fetched.
+Lines and letters take the colour of the text around them and improbable means see-through, so that a drawing follows
+the page from light to dark. Positions are shares of the drawing's size: it has none of its own, and letters keep
+theirs. The page's policy allows no style attributes, so there are none.
 """
 
 from __future__ import annotations
 
-import io
-from itertools import pairwise
-from typing import Any
+import base64
+import struct
+import zlib
+from collections.abc import Iterable
 
-import matplotlib as mpl
 import numpy as np
 from markupsafe import Markup, escape
-from matplotlib import style
-from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from latentsimplex._types import Array, Indices
+from latentsimplex.plots.palette import cluster_style
+from latentsimplex.plots.simplex import simplex_corners
+from latentsimplex.report.words import count
 
-INK = "#010203"
-"""Stands for the colour of the text around the drawing until the SVG is written."""
-ACCENT = (0.18, 0.42, 0.87)
-LEVELS = 33
-"""Shades of a heatmap: as many as the eye tells apart, and few enough for small files."""
-BAR_PIXELS = 150
-MAX_CLUSTER_TICKS = 15
+ACCENT = (47, 111, 222)
+"""The blue of probabilities, which shows on white and on near-black."""
+SHADES = 33
+"""Shades of a small heatmap: as many as the eye tells apart, and few enough for small files."""
+BAR_PIXELS = 100
+BINS = 20
+NUMBERED = 0.035
+"""A cluster with a smaller share of a strip has no room for its number."""
+CURVE_POINTS = 400
+SIMPLEX_CLUSTERS = range(3, 9)
+"""With two clusters a histogram tells more than a segment; beyond eight, samples meet in the middle."""
 
-STYLE: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "latentsimplex",
-    "font.size": 9,
-    "axes.linewidth": 0.6,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-}
+Run = tuple[float, float, int]
+
+
+def colour(k: int) -> str:
+    """Return the colour of cluster k, that of the figures in :mod:`latentsimplex.plots`."""
+    return cluster_style(k)[0]
 
 
 def display_order(labels: np.ndarray, sureness: Array, limit: int) -> Indices:
@@ -48,98 +46,144 @@ def display_order(labels: np.ndarray, sureness: Array, limit: int) -> Indices:
     >>> display_order(np.array([1, 0, 0, 1]), np.array([0.9, 0.5, 0.7, 0.6]), 10).tolist()
     [2, 1, 0, 3]
     """
-    order = np.lexsort((-sureness, labels))
+    return thinned(np.lexsort((-sureness, labels)), limit)
+
+
+def thinned(order: Indices, limit: int) -> Indices:
+    """Return at most ``limit`` entries, evenly spaced, the first and the last among them.
+
+    >>> thinned(np.arange(10), 4).tolist()
+    [0, 3, 6, 9]
+    """
     if len(order) <= limit:
         return order
     return order[np.linspace(0, len(order) - 1, limit).round().astype(np.intp)]
 
 
-def heatmap(P: Array, labels: np.ndarray, description: str) -> Markup:
-    """Draw co-assignments (m, m) whose samples are sorted by ``labels``, with a frame around each cluster."""
-    with style.context(["default", STYLE]):
-        figure = Figure(figsize=(4.2, 4.2))
-        axes = figure.add_axes((0.08, 0.08, 0.9, 0.9))
-        shades = ListedColormap([(*ACCENT, share) for share in np.linspace(0, 1, LEVELS)])
-        axes.imshow(P, cmap=shades, vmin=0, vmax=1, interpolation="none", extent=(0, len(P), len(P), 0))
-        edges = _edges(labels)
-        for start, stop in pairwise(edges):
-            box = [start, stop, stop, start, start], [start, start, stop, stop, start]
-            axes.plot(*box, color=INK, linewidth=0.5, alpha=0.6)
-        _cluster_ticks(axes, edges, labels, both=True)
-        return _svg(figure, description)
+def runs(labels: np.ndarray) -> list[Run]:
+    """Return the start, the end (as shares of the whole) and the label of each run of equal labels.
 
-
-def membership_bars(W: Array, labels: np.ndarray, description: str) -> Markup:
-    """Draw one bar per sample, filled by its probabilities (m, clusters), samples sorted by ``labels``."""
-    with style.context(["default", STYLE]):
-        figure = Figure(figsize=(6.4, 2.0))
-        axes = figure.add_axes((0.06, 0.2, 0.93, 0.77))
-        heights = (np.arange(BAR_PIXELS) + 0.5) / BAR_PIXELS
-        cluster = (heights[:, None, None] > W.cumsum(axis=1)[:, :-1]).sum(axis=-1)
-        colours = np.array([mpl.colors.to_rgb(colour) for colour in cluster_colours(W.shape[1])])
-        axes.imshow(
-            colours[cluster],
-            aspect="auto",
-            interpolation="none",
-            origin="lower",
-            extent=(0, len(W), 0, 1),
-        )
-        axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
-        _cluster_ticks(axes, _edges(labels), labels)
-        return _svg(figure, description)
-
-
-def loss_curve(curve: Array, description: str) -> Markup:
-    """Draw the loss over EM iterations."""
-    with style.context(["default", STYLE]):
-        figure = Figure(figsize=(6.4, 2.2))
-        axes = figure.add_axes((0.13, 0.2, 0.86, 0.74))
-        axes.plot(
-            np.arange(len(curve)), curve, color=ACCENT, linewidth=1.6, marker="." if len(curve) < 3 else ""
-        )
-        axes.set_xlabel("iteration")
-        axes.set_ylabel("loss")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
-        return _svg(figure, description)
-
-
-def cluster_colours(n: int) -> list[str]:
-    """Return a colour for each cluster, as distinct as their number allows.
-
-    >>> len(set(cluster_colours(7))), len(set(cluster_colours(30)))
-    (7, 30)
+    >>> runs(np.array([2, 2, 2, 0]))
+    [(0.0, 0.75, 2), (0.75, 1.0, 0)]
     """
-    if n <= 20:
-        palette = mpl.colormaps["tab10" if n <= 10 else "tab20"]
-        return [mpl.colors.to_hex(palette(k)) for k in range(n)]
-    return [mpl.colors.to_hex(colour) for colour in mpl.colormaps["turbo"](np.linspace(0.04, 0.96, n))]
+    edges = np.r_[0, np.flatnonzero(np.diff(labels)) + 1, len(labels)]
+    shares = (edges / len(labels)).tolist()
+    return [(shares[r], shares[r + 1], int(labels[edges[r]])) for r in range(len(edges) - 1)]
 
 
-def _edges(labels: np.ndarray) -> Indices:
-    """Return where runs of equal labels begin, and the end."""
-    return np.r_[0, np.flatnonzero(np.diff(labels)) + 1, len(labels)]
+def strip(labels: np.ndarray, *, upright: bool = False) -> Markup:
+    """Draw a strip along a figure whose samples have these labels, in order: a colour and a number for each cluster."""
+    along, across, length, width = ("y", "x", "height", "width") if upright else ("x", "y", "width", "height")
+    parts = []
+    for start, stop, label in runs(labels):
+        parts.append(
+            f'<rect {along}="{_percent(start)}" {length}="{_percent(stop - start)}" {across}="0" {width}="6" '
+            f'fill="{colour(label)}"/>'
+        )
+        if stop - start >= NUMBERED:
+            middle = _percent((start + stop) / 2)
+            place = (
+                f'y="{middle}" x="10" dy=".35em"' if upright else f'x="{middle}" y="19" text-anchor="middle"'
+            )
+            parts.append(f"<text {place}>{label}</text>")
+    return Markup(
+        f'<svg class="strip{" upright" if upright else ""}" aria-hidden="true">{"".join(parts)}</svg>'
+    )
 
 
-def _cluster_ticks(axes: Axes, edges: Indices, labels: np.ndarray, both: bool = False) -> None:
-    """Number the clusters at the middle of their samples, or none where they would run together."""
-    centres = (edges[:-1] + edges[1:]) / 2
-    numbers = [str(k) for k in labels[edges[:-1]]]
-    if len(numbers) > MAX_CLUSTER_TICKS:
-        centres, numbers = centres[:0], []
-    axes.set_xticks(centres, numbers)
-    axes.set_xlabel("cluster")
-    if both:
-        axes.set_yticks(centres, numbers)
-    axes.tick_params(length=0)
+def frames(labels: np.ndarray) -> Markup:
+    """Draw a frame around the samples of each cluster, over a heatmap whose samples have these labels in order."""
+    boxes = [
+        f'<rect x="{_percent(start)}" y="{_percent(start)}" width="{_percent(stop - start)}" '
+        f'height="{_percent(stop - start)}"/>'
+        for start, stop, _ in runs(labels)
+    ]
+    return Markup(f'<svg class="frames" aria-hidden="true">{"".join(boxes)}</svg>')
 
 
-def _svg(figure: Figure, description: str) -> Markup:
-    """Return the figure as an SVG element that scales with its column and reads out ``description``."""
-    buffer = io.StringIO()
-    nothing: dict[str, Any] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
-    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1))
+def histogram(sureness: Array, unsure: float) -> Markup:
+    """Draw how many samples have which probability of their cluster; those below ``unsure`` are set apart."""
+    counts, edges = np.histogram(sureness, bins=BINS, range=(0, 1))
+    heights = counts / max(counts.max(), 1)
+    bars = [
+        f'<rect class="{"low" if low < unsure - 1e-9 else "high"}" x="{_percent(low + 0.1 / BINS)}" '
+        f'y="{_percent(1 - height)}" width="{_percent(0.8 / BINS)}" height="{_percent(height)}">'
+        f"<title>{count(int(size), 'sample')} between {low:.2f} and {low + 1 / BINS:.2f}</title></rect>"
+        for low, height, size in zip(edges[:-1].tolist(), heights.tolist(), counts, strict=True)
+        if size
+    ]
+    return _drawing("histogram", "How many samples have which probability of their cluster", bars)
+
+
+def simplex(W: Array, labels: np.ndarray, description: str) -> Markup:
+    """Draw samples between the corners of their clusters, at the mean of the corners weighted by memberships."""
+    corners = simplex_corners(W) * (1, -1)
+    around = corners[np.argsort(np.arctan2(*corners.T))]
+    parts = [f'<polygon points="{" ".join(f"{x:.3f},{y:.3f}" for x, y in around)}"/>']
+    radius = float(np.clip(0.45 / np.sqrt(len(W)), 0.016, 0.045))
+    for i, (x, y) in enumerate(W @ corners):
+        parts.append(
+            f'<circle data-i="{i}" cx="{x:.3f}" cy="{y:.3f}" r="{radius:.3f}" fill="{colour(int(labels[i]))}"/>'
+        )
+    for k, (x, y) in enumerate(corners * 1.12):
+        anchor = "middle" if abs(x) < 0.2 else "start" if x > 0 else "end"
+        parts.append(f'<text x="{x:.3f}" y="{y:.3f}" dy=".035" text-anchor="{anchor}">cluster {k}</text>')
+    box = 'viewBox="-1.55 -1.25 3.1 2.5"' if len(corners) > 3 else 'viewBox="-1.55 -1.25 3.1 2"'
+    return _drawing("simplex", description, parts, box)
+
+
+def loss_curve(curve: Array) -> Markup:
+    """Draw the loss over iterations from its lowest to its highest value; the page writes these beside it."""
+    steps = thinned(np.arange(len(curve)), CURVE_POINTS)
+    low, high = float(curve.min()), float(curve.max())
+    x = 100 * steps / max(len(curve) - 1, 1)
+    y = 2 + 96 * (high - curve[steps]) / ((high - low) or 1.0)
+    points = " ".join(f"{a:.2f},{b:.2f}" for a, b in zip(x, y, strict=True))
+    line = f'<polyline points="{points}"/>' if len(curve) > 1 else ""
+    return _drawing(
+        "curve", "Loss over iterations", [line], 'viewBox="0 0 100 100" preserveAspectRatio="none"'
+    )
+
+
+def heatmap_picture(P: Array) -> str:
+    """Return co-assignments (m, m) as an image in a data address: as opaque as the pair is probable."""
+    levels = np.rint(np.clip(P, 0, 1) * (SHADES - 1)).astype(np.uint8)
+    return _png(levels, [(*ACCENT, round(255 * level / (SHADES - 1))) for level in range(SHADES)])
+
+
+def bars_picture(W: Array) -> str:
+    """Return memberships (m, clusters) as an image in a data address: a bar a sample, filled from below."""
+    heights = (np.arange(BAR_PIXELS)[::-1] + 0.5) / BAR_PIXELS
+    cluster = (heights[:, None, None] > W.cumsum(axis=1)[:, :-1]).sum(axis=-1)
+    colours = [colour(k) for k in range(W.shape[1])]
+    palette = list(dict.fromkeys(colours))  # colours come again where clusters are many
+    levels = np.array([palette.index(own) for own in colours], dtype=np.uint8)[cluster]
+    return _png(levels, [(*bytes.fromhex(own.removeprefix("#")), 255) for own in palette])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g}%"
+
+
+def _drawing(kind: str, description: str, parts: Iterable[str], box: str = "") -> Markup:
+    head = f'<svg class="{kind}" role="img" aria-label="{escape(description)}" {box}>'
+    return Markup(f"{head}{''.join(parts)}</svg>")
+
+
+def _png(levels: np.ndarray, palette: list[tuple[int, ...]]) -> str:
+    """Return an image of indices into a palette of (red, green, blue, alpha) as PNG in a data address."""
+    height, width = levels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in levels)
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
+        (b"PLTE", bytes(value for entry in palette for value in entry[:3])),
+        (b"tRNS", bytes(entry[3] for entry in palette)),
+        (b"IDAT", zlib.compress(rows, 9)),
+        (b"IEND", b""),
+    ]
+    content = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks)
+    return f"data:image/png;base64,{base64.b64encode(content).decode()}"
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -1,7 +1,9 @@
-"""The page itself: a summary and its figures through a template into one HTML file that needs no network."""
+"""The page itself: a summary, its drawings and its data through a template into one HTML file that needs no network."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -11,20 +13,43 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from latentsimplex._types import Array
-from latentsimplex.coassignment import CoAssignment
+from latentsimplex._types import Array, Indices
 from latentsimplex.estimator import LatentSimplexPosition
 from latentsimplex.report import figures
-from latentsimplex.report.summary import assigned_probabilities, summarise
-from latentsimplex.report.words import count, number, percent, probability
+from latentsimplex.report.audited import audited
+from latentsimplex.report.embedded import (
+    MAX_LISTED_VIEWS,
+    PRINTED_ROWS,
+    Shown,
+    as_script,
+    choose_samples,
+    embedded,
+)
+from latentsimplex.report.summary import SURE, UNSURE, assigned_probabilities, summarise
+from latentsimplex.report.words import change, count, number, percent, probability
 
-MAX_DRAWN_SAMPLES = 600
-MAX_DRAWN_PATTERNS = 12
+SCRIPTS = ("words.js", "data.js", "drawings.js", "table.js", "page.js")
+STILL_SAMPLES = 150
+STILL_PATTERNS = 12
+"""What is drawn for readers without scripts: few samples of few patterns, for the sake of the file's size."""
+COARSE = 300
+"""A heatmap of fewer samples shows them as squares."""
+
+BIBTEX = """@article{duan2020latent,
+  author  = {Duan, Leo L.},
+  title   = {Latent Simplex Position Model: High Dimensional Multi-view Clustering with Uncertainty Quantification},
+  journal = {Journal of Machine Learning Research},
+  volume  = {21},
+  number  = {38},
+  pages   = {1--25},
+  year    = {2020},
+  url     = {https://jmlr.org/papers/v21/19-239.html}
+}"""
 
 
 def write_report(model: LatentSimplexPosition, path: str | os.PathLike[str]) -> None:
     """Write a self-contained HTML page about a fitted model to ``path``, which is used as given."""
-    # a name may hold half a character, which UTF-8 cannot: the page then shows a replacement for it
+    # a setting may hold half a character, which UTF-8 cannot: the page then shows a replacement for it
     Path(path).write_bytes(render(model).encode("utf-8", errors="xmlcharrefreplace"))
 
 
@@ -33,42 +58,96 @@ def render(model: LatentSimplexPosition) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(count=count, number=number, probability=probability, percent=percent)
-    template = files("latentsimplex.report").joinpath("template.html").read_text(encoding="utf-8")
+    environment.filters.update(
+        count=count,
+        number=number,
+        probability=probability,
+        percent=percent,
+        change=change,
+        colour=figures.colour,
+    )
     summary = summarise(model)
-    return environment.from_string(template).render(**summary, figures=_draw(model))
+    shown = choose_samples(model)
+    style, script = _asset("page.css"), _script()
+    return environment.from_string(_asset("template.html")).render(
+        **summary,
+        sure=SURE,
+        most_views=max(pattern["n_views"] for pattern in summary["patterns"]),
+        audit=audited(model),
+        figures=_draw(model, shown),
+        n_listed=shown.n_listed,
+        max_listed_views=MAX_LISTED_VIEWS,
+        printed_rows=PRINTED_ROWS,
+        bibtex=BIBTEX,
+        data=as_script(embedded(model, shown)),
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
+    )
 
 
-def _draw(model: LatentSimplexPosition) -> dict[str, Any]:
+def _asset(name: str) -> str:
+    return files("latentsimplex.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    return "\n".join(['"use strict";\n(() => {', *map(_asset, SCRIPTS), "})();"])
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the page's rule for browsers: this style and this script, images within the page, and nothing else."""
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _draw(model: LatentSimplexPosition, shown: Shown) -> dict[str, Any]:
     sureness = assigned_probabilities(model)
-    drawn = [l for l in range(model.n_patterns_) if model.n_clusters_[l] > 1][:MAX_DRAWN_PATTERNS]
+    clustered = np.flatnonzero(model.n_clusters_ > 1).tolist()
+    still = clustered[:STILL_PATTERNS]
     return {
-        "n_drawn": min(model.n_samples_, MAX_DRAWN_SAMPLES),
-        "max_patterns": MAX_DRAWN_PATTERNS,
-        "consensus": _draw_consensus(model, model.consensus_.coassignment),
-        "patterns": {l: _draw_pattern(model, l, sureness[l]) for l in drawn},
-        "loss": figures.loss_curve(model.loss_curve_, "Loss over iterations"),
+        "n_drawn": len(shown.consensus),
+        "consensus": _draw_consensus(model, shown) if clustered else None,
+        "patterns": {l: _draw_pattern(model, shown, l, sureness[l], l in still) for l in clustered},
+        "loss": figures.loss_curve(model.loss_curve_),
     }
 
 
-def _draw_consensus(model: LatentSimplexPosition, P: CoAssignment) -> Markup:
-    labels = model.consensus_.labels
-    samples = figures.display_order(labels, _mean_with_own(P, labels), MAX_DRAWN_SAMPLES)
-    return figures.heatmap(P.block(samples, samples), labels[samples], "Co-assignment of the consensus")
+def _draw_consensus(model: LatentSimplexPosition, shown: Shown) -> dict[str, Any]:
+    samples = shown.kept[shown.consensus]
+    return _heatmap(model.consensus_.coassignment.factor, model.consensus_.labels, samples, True)
 
 
-def _mean_with_own(P: CoAssignment, labels: np.ndarray) -> Array:
-    """Return each sample's mean co-assignment with the members of its own cluster."""
-    members = np.eye(int(labels.max()) + 1)[labels]
-    return ((P @ members) * members).sum(axis=1) / members.sum(axis=0)[labels]
-
-
-def _draw_pattern(model: LatentSimplexPosition, l: int, sureness: Array) -> dict[str, Any]:
+def _draw_pattern(
+    model: LatentSimplexPosition, shown: Shown, l: int, sureness: Array, still: bool
+) -> dict[str, Any]:
     W, labels = model.memberships_[l], model.pattern_labels_[l]
-    samples = figures.display_order(labels, sureness, MAX_DRAWN_SAMPLES)
-    W, labels = W[samples], labels[samples]
+    samples = shown.kept[shown.patterns[l]]
+    in_simplex = W.shape[1] in figures.SIMPLEX_CLUSTERS
     return {
-        "heatmap": figures.heatmap(W @ W.T, labels, f"Co-assignment under pattern {l}"),
-        "bars": figures.membership_bars(W, labels, f"Memberships under pattern {l}"),
-        "colours": figures.cluster_colours(W.shape[1]),
+        **_heatmap(W, labels, samples, still),
+        "bars": figures.bars_picture(W[figures.thinned(samples, STILL_SAMPLES)]) if still else None,
+        "histogram": figures.histogram(sureness, UNSURE),
+        "simplex": figures.simplex(W[samples], labels[samples], f"Samples in the simplex of pattern {l}")
+        if in_simplex
+        else None,
+    }
+
+
+def _heatmap(X: Array, labels: np.ndarray, samples: Indices, still: bool) -> dict[str, Any]:
+    """Return what stands around and, for readers without scripts, in a heatmap of X X^T."""
+    few = X[figures.thinned(samples, STILL_SAMPLES)]
+    ordered = labels[samples]
+    return {
+        "coarse": len(samples) < COARSE,
+        "heatmap": figures.heatmap_picture(few @ few.T) if still else None,
+        "frames": figures.frames(ordered),
+        "strip": figures.strip(ordered),
+        "upright": figures.strip(ordered, upright=True),
     }

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
-import platform
-from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from latentsimplex._types import Array
-from latentsimplex._version import __version__
+from latentsimplex._types import Array, Indices
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.options import resolve_choices, resolve_optimizer
-from latentsimplex.similarity import Readings
+from latentsimplex.report.settings import settings_of, versions
+from latentsimplex.report.words import name_shown
 
 UNSURE = 0.8
-"""A sample counts as unsure where its assigned cluster has less than this probability."""
-AGREEMENT = 1e-3
-"""Starts agree whose final losses differ by no more than this share of the lowest."""
-MAX_VIEWS = 200
+"""A sample counts as unsure where its assigned cluster has less than this probability, and so does a view."""
+SURE = 0.95
+"""A view follows its pattern surely from this probability on."""
+ALIKE = 0.9
+"""A start that agrees with the kept one this far, in NMI, found the same clusters."""
+FIRST_VIEWS = 25
+TOP_VIEWS = 12
 MAX_UNCERTAIN = 20
 
 CITATION = (
@@ -38,20 +37,16 @@ def summarise(model: LatentSimplexPosition) -> dict[str, Any]:
     """
     check_is_fitted(model)
     sureness = assigned_probabilities(model)
-    followers = np.bincount(model.view_patterns_, minlength=model.n_patterns_)
+    following = np.bincount(model.view_patterns_, minlength=model.n_patterns_)
     return {
-        "headline": _headline(model, sureness, followers),
+        "headline": _headline(model, sureness, following),
         "views": _views(model),
-        "patterns": [_pattern(model, l, sureness[l], int(followers[l])) for l in range(model.n_patterns_)],
-        "uncertain": _uncertain(model, sureness, followers),
+        "patterns": [_pattern(model, l, sureness[l]) for l in range(model.n_patterns_)],
+        "uncertain": _uncertain(model),
         "consensus": _consensus(model),
-        "course": {
-            "loss": float(model.loss_),
-            "expected_loss": float(model.expected_loss_),
-            "start_losses": model.start_losses_.tolist(),
-        },
-        "settings": _settings(model),
-        "versions": _versions(),
+        "course": _course(model),
+        "settings": settings_of(model),
+        "versions": versions(),
         "citation": CITATION,
     }
 
@@ -63,11 +58,47 @@ def assigned_probabilities(model: LatentSimplexPosition) -> Array:
     return np.array([W[samples, labels] for W, labels in pairs])
 
 
-def _headline(model: LatentSimplexPosition, sureness: Array, followers: np.ndarray) -> dict[str, Any]:
-    losses = model.start_losses_
-    best = losses.min()
-    clustered = followers * (model.n_clusters_ > 1)
+class Doubts(NamedTuple):
+    """How sure each sample's clusters are over the views (n,), and the pattern (n,) that doubts it most."""
+
+    probability: Array
+    pattern: Indices
+
+
+def sample_doubts(model: LatentSimplexPosition) -> Doubts | None:
+    """Return the doubts about each sample, or None where no view has clusters."""
+    clustered = model.n_clusters_ > 1
+    weights = np.bincount(model.view_patterns_, minlength=model.n_patterns_) * clustered
+    if not weights.any():
+        return None
+    sureness = assigned_probabilities(model)
+    least = np.argmin(np.where(clustered[:, None], sureness, np.inf), axis=0)
+    return Doubts(np.average(sureness, axis=0, weights=weights), least)
+
+
+def least_sure_first(doubts: Doubts) -> Indices:
+    """Return the samples in the order of a table of them; ties keep the order of the data."""
+    return np.argsort(doubts.probability, kind="stable")
+
+
+def view_probabilities(model: LatentSimplexPosition) -> Array:
+    """Return (V,) the probability that each view follows the pattern it is said to."""
+    return model.view_responsibilities_[np.arange(len(model.view_patterns_)), model.view_patterns_]
+
+
+def next_patterns(model: LatentSimplexPosition) -> Indices | None:
+    """Return (V,) the pattern that each view follows most probably after its own, or None where there is one only."""
+    if model.n_patterns_ == 1:
+        return None
+    others = model.view_responsibilities_.copy()
+    others[np.arange(len(others)), model.view_patterns_] = -1
+    return np.argmax(others, axis=1)
+
+
+def _headline(model: LatentSimplexPosition, sureness: Array, following: Indices) -> dict[str, Any]:
+    clustered = following * (model.n_clusters_ > 1)
     known = bool(clustered.any())
+    others = other_agreements(model)
     return {
         "n_samples": int(model.n_samples_),
         "n_views": len(model.view_names_in_),
@@ -79,39 +110,51 @@ def _headline(model: LatentSimplexPosition, sureness: Array, followers: np.ndarr
         "threshold": UNSURE,
         "converged": bool(model.converged_),
         "n_iter": int(model.n_iter_),
-        "n_starts": len(losses),
-        "n_agreeing": int((losses - best <= AGREEMENT * abs(best)).sum()),
-        "agreement": AGREEMENT,
+        "n_starts": len(model.start_losses_),
+        "n_alike": int((others >= ALIKE).sum()),
+        "alike": ALIKE,
+        "start_agreement": float(others.mean()) if len(others) else None,
     }
 
 
+def other_agreements(model: LatentSimplexPosition) -> Array:
+    """Return how far each start but the kept one agrees with it; rounded, so that equals have exactly 1."""
+    return np.delete(model.start_agreement_, np.argmin(model.start_losses_)).round(9)
+
+
 def _views(model: LatentSimplexPosition) -> dict[str, Any]:
-    rows = []
-    for v, name in enumerate(model.view_names_in_[:MAX_VIEWS]):
-        pattern = int(model.view_patterns_[v])
-        rows.append(
-            {
-                "name": str(name),
-                "pattern": pattern,
-                "responsibility": float(model.view_responsibilities_[v, pattern]),
-                "n_clusters": int(model.n_clusters_[pattern]),
-                "weight": float(model.consensus_.weights[v]),
-            }
-        )
-    return {"rows": rows, "n_views": len(model.view_names_in_)}
+    probability, weights = view_probabilities(model), model.consensus_.weights
+    rival = next_patterns(model)
+    rows = [
+        {
+            "name": name_shown(model.view_names_in_[v]),
+            "pattern": int(pattern),
+            "responsibility": float(probability[v]),
+            "rival": None if rival is None else int(rival[v]),
+            "rival_probability": None if rival is None else float(model.view_responsibilities_[v, rival[v]]),
+            "n_clusters": int(model.n_clusters_[pattern]),
+            "weight": float(weights[v]),
+        }
+        for v, pattern in enumerate(model.view_patterns_[:FIRST_VIEWS])
+    ]
+    return {"rows": rows, "n_views": len(model.view_names_in_), "n_unsure": int((probability < UNSURE).sum())}
 
 
-def _pattern(model: LatentSimplexPosition, l: int, sureness: Array, n_views: int) -> dict[str, Any]:
-    labels = model.pattern_labels_[l]
-    clusters = [_cluster(k, sureness[labels == k]) for k in range(int(model.n_clusters_[l]))]
+def _pattern(model: LatentSimplexPosition, l: int, sureness: Array) -> dict[str, Any]:
+    labels, views = model.pattern_labels_[l], np.flatnonzero(model.view_patterns_ == l)
+    probability = view_probabilities(model)[views]
+    surest = np.argsort(-probability, kind="stable")[:TOP_VIEWS]
     return {
         "index": l,
         "weight": float(model.pattern_weights_[l]),
-        "n_views": n_views,
+        "n_views": len(views),
+        "n_views_sure": int((probability >= SURE).sum()),
+        "n_views_unsure": int((probability < UNSURE).sum()),
+        "top_views": [name_shown(model.view_names_in_[views[v]]) for v in surest],
         "n_clusters": int(model.n_clusters_[l]),
         "probability": float(sureness.mean()),
         "unsure": float((sureness < UNSURE).mean()),
-        "clusters": clusters,
+        "clusters": [_cluster(k, sureness[labels == k]) for k in range(int(model.n_clusters_[l]))],
     }
 
 
@@ -125,22 +168,21 @@ def _cluster(k: int, sureness: Array) -> dict[str, Any]:
     }
 
 
-def _uncertain(model: LatentSimplexPosition, sureness: Array, followers: np.ndarray) -> list[dict[str, Any]]:
+def _uncertain(model: LatentSimplexPosition) -> list[dict[str, Any]]:
     """Return the samples whose clusters are least sure over the views, each with the pattern that doubts most."""
-    clustered = followers * (model.n_clusters_ > 1)
-    if not clustered.any():
+    doubts = sample_doubts(model)
+    if doubts is None:
         return []
-    mean = np.average(sureness, axis=0, weights=clustered)
-    doubtful = np.argsort(mean, kind="stable")[:MAX_UNCERTAIN]
-    return [_doubt(model, int(i), float(mean[i]), sureness[:, i]) for i in doubtful]
+    return [
+        _doubt(model, int(i), float(doubts.probability[i]), int(doubts.pattern[i]))
+        for i in least_sure_first(doubts)[:MAX_UNCERTAIN]
+    ]
 
 
-def _doubt(model: LatentSimplexPosition, i: int, mean: float, sureness: Array) -> dict[str, Any]:
-    l = int(np.argmin(np.where(model.n_clusters_ > 1, sureness, np.inf)))
+def _doubt(model: LatentSimplexPosition, i: int, mean: float, l: int) -> dict[str, Any]:
     w = model.memberships_[l][i]
     cluster = int(model.pattern_labels_[l, i])
-    others = np.where(np.arange(len(w)) == cluster, -1.0, w)
-    rival = int(np.argmax(others))
+    rival = int(np.argmax(np.where(np.arange(len(w)) == cluster, -1.0, w)))
     return {
         "sample": sample_name(model, i),
         "probability": mean,
@@ -156,7 +198,7 @@ def _doubt(model: LatentSimplexPosition, i: int, mean: float, sureness: Array) -
 def sample_name(model: LatentSimplexPosition, i: int) -> str:
     """Return a sample's name in the data, or its row number where the data had no names."""
     names = model.sample_names_in_
-    return str(i) if names is None else str(names[i])
+    return str(i) if names is None else name_shown(names[i])
 
 
 def _consensus(model: LatentSimplexPosition) -> dict[str, Any]:
@@ -168,7 +210,7 @@ def _consensus(model: LatentSimplexPosition) -> dict[str, Any]:
         "n_clusters": consensus.n_clusters,
         "n_included": len(included),
         "equal_weights": len(set(included.tolist())) <= 1,
-        "excluded": consensus.excluded[:MAX_VIEWS],
+        "excluded": [name_shown(name) for name in consensus.excluded[:TOP_VIEWS]],
         "n_excluded": len(consensus.excluded),
         "clusters": [
             {"index": k, "size": len(X), "coassignment": _mean_coassignment(X)} for k, X in enumerate(members)
@@ -185,38 +227,15 @@ def _mean_coassignment(X: Array) -> float | None:
     return float((total @ total - (X * X).sum()) / (m * (m - 1)))
 
 
-def _settings(model: LatentSimplexPosition) -> list[dict[str, str]]:
-    names = inspect.signature(LatentSimplexPosition).parameters
-    meant = _meant(model)
-    return [{"name": name, "value": _setting(name, getattr(model, name), meant)} for name in names]
-
-
-def _setting(name: str, value: Any, meant: dict[str, str]) -> str:
-    """Return a parameter as text, with what "auto" stood for."""
-    if name == "views" and not isinstance(value, str):
-        return f"{len(list(value))} group labels"
-    if isinstance(value, str) and value == "auto":
-        return f"auto: {meant[name]}"
-    return value if isinstance(value, str) else repr(value)
-
-
-def _meant(model: LatentSimplexPosition) -> dict[str, str]:
-    """Return what "auto" stood for in this fit: once, or to find clusters and then to draw them."""
-    found = resolve_choices(model.divergence, model.response, model.penalty, model.temperature, model.search)
-    kernel = model.similarity_
-    drawn = found.for_coassignments() if isinstance(kernel, Readings) and kernel.scale == "mixed" else found
+def _course(model: LatentSimplexPosition) -> dict[str, Any]:
+    kept = int(np.argmin(model.start_losses_))
+    starts = zip(model.start_losses_.tolist(), model.start_agreement_.round(9).tolist(), strict=True)
     return {
-        "similarity": repr(kernel),
-        "temperature": f"{model.temperature_:.4g}",
-        "divergence": " then ".join(dict.fromkeys([found.divergence, drawn.divergence])),
-        "response": " then ".join(dict.fromkeys([found.response, drawn.response])),
-        "penalty": str(found.penalty),
-        "search": found.search,
-        "optimizer": resolve_optimizer(model.optimizer, found.penalty),
+        "first_loss": float(model.loss_curve_[0]),
+        "loss": float(model.loss_),
+        "expected_loss": float(model.expected_loss_),
+        "starts": [
+            {"index": s, "loss": loss, "agreement": agreement, "kept": s == kept}
+            for s, (loss, agreement) in enumerate(starts)
+        ],
     }
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions that write the page; the fit may have been made with others."""
-    libraries = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "matplotlib")}
-    return {"latentsimplex": __version__, "Python": platform.python_version(), **libraries}

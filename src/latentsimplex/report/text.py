@@ -27,7 +27,7 @@ def describe(summary: dict[str, Any]) -> str:
             f"consensus: {count(consensus['n_clusters'], 'cluster')} from {count(consensus['n_included'], 'view')}, "
             f"{count(consensus['n_excluded'], 'view')} excluded",
             f"EM {course} {count(head['n_iter'], 'iteration')}, loss {number(summary['course']['loss'])}; "
-            f"{head['n_agreeing']} of {count(head['n_starts'], 'start')} within {100 * head['agreement']:g}% of it",
+            f"{_stability(head)}",
         ]
     )
 
@@ -43,3 +43,10 @@ def _pattern(pattern: dict[str, Any], threshold: float) -> str:
         f"{line}, mean probability of the assigned one {probability(pattern['probability'])}, "
         f"{percent(pattern['unsure'])} of samples below {threshold}"
     )
+
+
+def _stability(head: dict[str, Any]) -> str:
+    if head["n_starts"] == 1:
+        return "a single start"
+    others = count(head["n_starts"] - 1, "other start")
+    return f"{head['n_alike']} of {others} clustered alike, mean NMI {probability(head['start_agreement'])}"

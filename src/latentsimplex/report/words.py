@@ -1,6 +1,10 @@
-"""Numbers as a reader wants them: rounded, but never to more than is known."""
+"""Numbers and names as a reader wants them: rounded, but never to more than is known."""
 
 from __future__ import annotations
+
+from typing import Any
+
+LONGEST_NAME = 200
 
 
 def count(n: int, noun: str) -> str:
@@ -21,6 +25,15 @@ def number(x: float) -> str:
     if abs(x) >= 1e9:
         return f"{x:.6g}"
     return f"{float(f'{x:.6g}'):,.6g}" if abs(x) < 1e5 else f"{float(f'{x:.6g}'):,.0f}"
+
+
+def change(x: float) -> str:
+    """Return the size of a change in two decimals that never round to none.
+
+    >>> change(0.0), change(0.001), change(0.4265), change(12.0)
+    ('0', '<0.01', '0.43', '12.00')
+    """
+    return "0" if x == 0 else "<0.01" if x < 0.005 else f"{x:.2f}"
 
 
 def probability(p: float | None) -> str:
@@ -47,3 +60,17 @@ def percent(share: float | None) -> str:
     if 0 < share < 0.01:
         return "<1%"
     return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
+
+
+def name_shown(name: Any, longest: int = LONGEST_NAME) -> str:
+    """Return a name from the data as text that UTF-8 can hold, without its middle where it is too long to show.
+
+    >>> name_shown("gene"), name_shown("/a/long/way/to.csv", longest=11), name_shown(7)
+    ('gene', '/a/lo…o.csv', '7')
+    """
+    # half of a pair of UTF-16, which is no character, is shown as a replacement for one
+    text = str(name).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if len(text) <= longest:
+        return text
+    tail = (longest - 1) // 2  # names that are long often differ at their ends
+    return f"{text[: longest - 1 - tail]}…{text[-tail:]}"

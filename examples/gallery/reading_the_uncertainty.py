@@ -1,0 +1,103 @@
+"""
+Reading the uncertainty
+=======================
+
+What the probabilities say, in pictures: who is doubtful, what the clustering could have been, and what
+the numbers do not cover. :doc:`/uncertainty` has the same in words, and more of it.
+"""
+
+# %%
+# A fit with doubt in it
+# ----------------------
+#
+# Three views of 150 samples whose clusters overlap. The first two have the same three clusters.
+
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.datasets import running_example
+
+data = running_example(n_samples=150, separation=4, random_state=0)
+views = dict(zip(["first", "second", "third"], data.views, strict=True))
+model = LatentSimplexPosition(n_clusters=6, random_state=0).fit(views)
+model.views_frame()
+
+# %%
+# Where the doubtful samples are
+# ------------------------------
+#
+# On the left the data of a view: the larger a point, the less sure its cluster. On the right the same
+# samples where their memberships put them: at a corner a sample is sure, on an edge it lies between two
+# clusters.
+
+from latentsimplex.plots import panels, plot_simplex, plot_uncertainty
+
+figure, axes = panels(1, 2, width=4.6, height=4)
+plot_uncertainty(model, views["first"], view="first", ax=axes[0, 0])
+plot_simplex(model, view="first", ax=axes[0, 1])
+
+# %%
+# A sample that is doubtful in a picture of this view need not be: its place comes from both views that
+# follow the pattern. The table has the same in numbers. A small ``margin`` is a toss-up between two
+# clusters.
+
+from latentsimplex.uncertainty import model_uncertainty, most_uncertain
+
+most_uncertain(model_uncertainty(model, view="first"), 5).to_pandas().round(2)
+
+# %%
+# Every sample at once
+# --------------------
+#
+# A bar for each sample, its colours the probabilities of the clusters.
+
+from latentsimplex.plots import plot_membership_bars
+
+figure, axes = panels(1, 2, width=4.4, height=3)
+plot_membership_bars(model, pattern=0, ax=axes[0, 0])
+plot_membership_bars(model, pattern=1, ax=axes[0, 1])
+
+# %%
+# What the clustering could have been
+# -----------------------------------
+#
+# A draw gives each sample a cluster by its probabilities. A thousand draws say how far the truth may be
+# from the best clustering: 95% of them differ from it in no more than this share of all pairs of samples.
+
+from latentsimplex.credible import credible_ball, point_estimate
+from latentsimplex.partitions import draw_partitions
+
+draws = draw_partitions(model.memberships_[0], 1000, random_state=0)
+best = point_estimate(draws, random_state=0)
+ball = credible_ball(draws, best.labels, distance="binder")
+print(f"{best.n_clusters} clusters; with probability 0.95 within {ball.radius:.2f}")
+
+# %%
+# Any question can be put to the draws. How large is the smallest cluster?
+
+import numpy as np
+
+smallest = [np.bincount(draw).min() for draw in draws]
+print("between", np.quantile(smallest, 0.025), "and", np.quantile(smallest, 0.975), "samples")
+
+# %%
+# Are the probabilities right?
+# ----------------------------
+#
+# In a simulation the truth is known. On the diagonal a probability is right.
+
+from latentsimplex.calibration import pair_reliability
+from latentsimplex.plots import plot_reliability
+
+plot_reliability(
+    {name: pair_reliability(model.coassignment(view=name), data.labels[v]) for v, name in enumerate(views)}
+)
+
+# %%
+# What the probabilities leave out
+# --------------------------------
+#
+# They take the patterns and the number of clusters as found. Whether the search found the best ones is a
+# doubt of its own: on the right, how far each independent start ended from the best.
+
+from latentsimplex.plots import plot_loss
+
+plot_loss(model)

@@ -1,0 +1,132 @@
+"""Draw the figures of docs/how.md and docs/tour.md into docs/images."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+from scipy.spatial.distance import squareform
+
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.datasets import many_views, running_example
+from latentsimplex.plots import (
+    panels,
+    plot_coassignment,
+    plot_heatmap,
+    plot_membership_bars,
+    plot_scatter,
+    plot_simplex,
+    plot_uncertainty,
+    plot_view_patterns,
+)
+from latentsimplex.plots.palette import PROBABILITY
+from latentsimplex.similarity import LocalScaling
+from latentsimplex.theory import pattern_divergences
+
+DEFAULT = Path(__file__).parents[1] / "docs" / "images"
+DATA = running_example(n_samples=150, separation=5, random_state=0)
+
+
+def similarity() -> Figure:
+    """Return a view, its similarities by local scaling, and those that the default drew borders with."""
+    X, truth = DATA.views[0], DATA.labels[0]
+    kernels = {"local scaling": LocalScaling(), "diffusion": fitted().similarity_.kernel(X.shape[1])}
+    figure, axes = panels(1, 3, width=3.0, height=3.0)
+    plot_scatter(X, truth, title="a view", ax=axes[0, 0])
+    axes[0, 0].set(xlabel="", ylabel="", xticks=[], yticks=[])
+    for ax, (name, kernel) in zip(axes[0, 1:], kernels.items(), strict=True):
+        S = squareform(np.exp(-kernel.exponents(X)))
+        np.fill_diagonal(S, 1)
+        plot_heatmap(S, truth, title=f"similarity S by {name}", ax=ax)
+    figure.colorbar(axes[0, 2].images[0], ax=axes[0, 2], shrink=0.8)
+    return figure
+
+
+def simplex() -> Figure:
+    """Return the memberships of a pattern in a triangle and as bars, and its co-assignments."""
+    model = fitted()
+    figure, axes = panels(1, 3, width=3.5, height=3.2)
+    plot_simplex(model, pattern=0, title="memberships W", ax=axes[0, 0])
+    plot_membership_bars(model, pattern=0, title="the same as bars", ax=axes[0, 1])
+    plot_coassignment(model, pattern=0, title="co-assignment P", ax=axes[0, 2])
+    return figure
+
+
+def patterns() -> Figure:
+    """Return how far views are from three patterns and which they follow, with the paper's divergence."""
+    data = many_views(n_views=18, n_samples=100, n_patterns=3, concentration=0.1, random_state=0)
+    model = LatentSimplexPosition.paper(n_clusters=3, n_patterns=3, random_state=0).fit(data.views)
+    exponents = [LocalScaling().exponents(view) for view in data.views]
+    K = np.stack([pattern_divergences(W, exponents) for W in model.memberships_], axis=1)
+    order = np.lexsort((-model.view_responsibilities_.max(axis=1), model.view_patterns_))
+    figure, axes = panels(1, 2, width=4.0, height=4.2)
+    image = axes[0, 0].imshow(K[order], cmap=PROBABILITY, aspect="auto", interpolation="nearest")
+    axes[0, 0].set(title="divergence K", xlabel="pattern", ylabel="view", yticks=[])
+    axes[0, 0].set_xticks(range(K.shape[1]))
+    figure.colorbar(image, ax=axes[0, 0], label="nats")
+    plot_view_patterns(model, title="Pr(view follows pattern)", ax=axes[0, 1])
+    return figure
+
+
+def consensus() -> Figure:
+    """Return co-assignments of a view with three clusters, one with two and one with none, and their consensus."""
+    noise = np.random.default_rng(0).normal(size=(150, 10))
+    views = {"three clusters": DATA.views[0], "two clusters": DATA.views[2], "noise": noise}
+    model = LatentSimplexPosition(n_clusters=6, random_state=0).fit(views)
+    order = np.lexsort((model.view_labels_[1], model.view_labels_[0]))
+    figure, axes = panels(1, 4, width=2.4, height=2.7)
+    parts = {**{name: model.coassignment(view=name) for name in views}, "consensus": model.coassignment()}
+    for ax, (name, P) in zip(axes.flat, parts.items(), strict=True):
+        left_out = ", left out" if name in model.consensus_.excluded else ""
+        plot_heatmap(P.block(order, order), title=name + left_out, ax=ax)
+    figure.colorbar(axes[0, 3].images[0], ax=axes[0, 3], shrink=0.7)
+    return figure
+
+
+def fitted() -> LatentSimplexPosition:
+    """Return the model of the running example that the first figures show."""
+    return LatentSimplexPosition(n_clusters=6, random_state=0).fit(DATA.views)
+
+
+def tour() -> Figure:
+    """Return what the tour's model makes of its first view: who is together, and who is doubtful."""
+    data = running_example(n_samples=120, separation=5, random_state=0)
+    views = dict(zip(["expression", "methylation", "imaging"], data.views, strict=True))
+    model = LatentSimplexPosition(n_clusters=6, random_state=0).fit(views)
+    figure, axes = panels(1, 2, width=4.4, height=3.8)
+    plot_coassignment(model, view="expression", ax=axes[0, 0])
+    plot_uncertainty(model, data.views[0], view="expression", ax=axes[0, 1])
+    return figure
+
+
+FIGURES = {
+    "how_similarity": similarity,
+    "how_simplex": simplex,
+    "how_patterns": patterns,
+    "how_consensus": consensus,
+    "tour": tour,
+}
+
+
+def draw(folder: Path) -> list[Path]:
+    """Draw all figures, and return where they are."""
+    paths = []
+    for name, figure in FIGURES.items():
+        paths.append(folder / f"{name}.png")
+        save(figure(), paths[-1])
+    return paths
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a PNG of 256 colours, less than half the size that full colour takes."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize(256).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT)

@@ -1,0 +1,199 @@
+"""Where the doubtful samples are: samples in the plane, the larger the less sure of their cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+
+from latentsimplex._types import Array
+from latentsimplex.coassignment import CoAssignment
+from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.plots.canvas import axes_or_new
+from latentsimplex.plots.cells import thinned
+from latentsimplex.plots.marks import small_print
+from latentsimplex.plots.of_model import is_model, one_each, part_of, refuse_part
+from latentsimplex.plots.palette import cluster_style, ink, style_numbers
+from latentsimplex.plots.simplex import simplex_corners
+from latentsimplex.uncertainty import cluster_affinity
+
+MOST_POINTS = 5000
+UNSURE = 0.8
+"""Below this a point has an outline."""
+SPREAD = 0.14
+"""The radius of the largest cluster's disc, where corners are at a distance of 1 from the middle."""
+LEVELS = (1.0, 0.75, 0.5, 0.25)
+"""What the legend shows the sizes of."""
+
+
+def plot_uncertainty(
+    source: LatentSimplexPosition | Array,
+    positions: Array | None = None,
+    labels: np.ndarray | None = None,
+    *,
+    view: int | str | None = None,
+    pattern: int | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw samples in the plane, coloured by cluster and the larger the less sure; outlined below 0.8.
+
+    Of more than 5,000 samples an even selection is drawn, and the figure says so.
+
+    Parameters
+    ----------
+    source : fitted LatentSimplexPosition or (n,) array
+        An array holds how sure each sample is, from 0 to 1.
+    positions : (n, 2) array or None
+        Where samples lie, such as a t-SNE or UMAP of the data. None is :func:`affinity_positions`, for a model.
+    labels : (n,) array or None
+        What the colours are; None is the clusters of a model, and an array needs them.
+    view, pattern : int, str or None
+        Which part of a model; without either it is the consensus.
+    title : str or None
+        None says which part of a model it is.
+    ax : Axes or None
+        Where to draw; None is a new figure.
+
+    Returns
+    -------
+    Axes
+    """
+    own = positions is None
+    if is_model(source):
+        part = part_of(source, view, pattern)
+        sureness, measure = part.sureness, part.measure
+        positions = affinity_positions(part.P, part.labels) if positions is None else positions
+        labels = part.labels if labels is None else labels
+        title = f"uncertainty: {part.name}" if title is None else title
+    else:
+        refuse_part(view, pattern)
+        if positions is None or labels is None:
+            raise ValueError("positions and labels go with an array of how sure the samples are: give both.")
+        sureness, measure = np.asarray(source, dtype=np.float64), "how sure"
+    positions, labels = _checked(positions, len(sureness)), one_each(labels, len(sureness))
+    ax = axes_or_new(ax, 5.6, 4.4)
+    shown = thinned(labels, sureness, MOST_POINTS)
+    shown = shown[np.argsort(-sureness[shown], kind="stable")]  # the doubtful on top
+    _points(ax, positions[shown], sureness[shown], labels[shown])
+    _number_clusters(ax, positions, labels)
+    _legend(ax, measure, len(shown))
+    ax.set(title=title or "", xticks=[], yticks=[])
+    if own:
+        ax.set_frame_on(False)
+        ax.set_aspect("equal", adjustable="datalim")
+    small_print(ax, _said(len(shown), len(sureness), own))
+    return ax
+
+
+def affinity_positions(P: CoAssignment, labels: np.ndarray) -> Array:
+    """Return places in the plane (n, 2) by how far samples are together with each cluster.
+
+    Clusters are corners of a regular polygon, or two ends: see :func:`latentsimplex.plots.simplex.simplex_corners`.
+    A sample lies at the mean of the corners, weighted by its mean co-assignment with the members of each cluster.
+    As sure samples would all lie at their corner, each is then moved by a place in a disc, whose area grows with
+    the size of its cluster; its radius is 0.14 at most, corners being at a distance of 1 from the middle.
+
+    >>> P = CoAssignment(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]))
+    >>> affinity_positions(P, np.array([0, 1, 1]))[0].round(3).tolist()
+    [-1.0, 0.0]
+    """
+    groups, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+    groups = groups.reshape(-1)
+    affinity = cluster_affinity(P, groups)
+    alone = sizes[groups] == 1  # with no others of its cluster a sample is as much together with it as can be
+    affinity[alone, groups[alone]] = 1.0
+    total = affinity.sum(axis=1, keepdims=True)
+    A = np.where(total > 0, affinity / np.where(total > 0, total, 1), np.eye(len(sizes))[groups])
+    corners = simplex_corners(A)
+    if len(corners) <= 2:
+        corners = 2 * corners - np.array([1.0, 0.0])
+    return A @ corners + _discs(groups, sizes)
+
+
+def _discs(groups: np.ndarray, sizes: np.ndarray) -> Array:
+    """Return for each sample its place in the disc of its cluster, on a spiral that fills it evenly."""
+    order = np.argsort(groups, kind="stable")
+    rank = np.empty(len(groups))
+    rank[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    radius = SPREAD * np.sqrt(rank / sizes.max())
+    turn = rank * np.pi * (3 - np.sqrt(5))
+    return np.c_[radius * np.cos(turn), radius * np.sin(turn)]
+
+
+def _areas(sureness: Array, n_shown: int) -> Array:
+    base = float(np.clip(3000 / n_shown, 3, 14))
+    return base * (1 + 9 * np.clip(1 - sureness, 0, 1))
+
+
+def _points(ax: Axes, points: Array, sureness: Array, labels: np.ndarray) -> None:
+    names, groups = np.unique(labels, return_inverse=True)
+    colours = np.array([cluster_style(k)[0] for k in style_numbers(names)])[groups.reshape(-1)]
+    rims = np.where(sureness < UNSURE, 0.7 if len(points) <= 1000 else 0.4, 0.0).tolist()
+    x, y = points.T
+    areas = _areas(sureness, len(points))
+    ax.scatter(x, y, s=areas, c=colours, alpha=0.75, linewidths=rims, edgecolors=ink(ax))
+
+
+def _number_clusters(ax: Axes, positions: Array, labels: np.ndarray) -> None:
+    """Write each cluster's number at the median of its samples, on a rim that sets it off."""
+    rim = [withStroke(linewidth=2.5, foreground=ax.get_facecolor())]
+    for name in np.unique(labels):
+        x, y = np.median(positions[labels == name], axis=0)
+        ax.annotate(
+            str(name), (x, y), ha="center", va="center", fontsize=9, fontweight="bold", path_effects=rim
+        )
+
+
+def _legend(ax: Axes, measure: str, n_shown: int) -> None:
+    handles = []
+    for level in LEVELS:
+        area = float(_areas(np.array([level]), n_shown)[0])
+        edge: dict[str, Any] = {
+            "markeredgecolor": ink(ax),
+            "markeredgewidth": 0.7 if level < UNSURE else 0.0,
+        }
+        handles.append(
+            Line2D(
+                [],
+                [],
+                linestyle="",
+                marker="o",
+                markersize=area**0.5,
+                color="grey",
+                label=f"{level:g}",
+                **edge,
+            )
+        )
+    ax.legend(
+        handles=handles,
+        title=measure.replace(" with", "\nwith").replace(" of", "\nof"),
+        title_fontsize=8,
+        fontsize=8,
+        frameon=False,
+        loc="center left",
+        bbox_to_anchor=(1.01, 0.5),
+        labelspacing=0.9,
+    )
+
+
+def _checked(positions: Any, n_samples: int) -> Array:
+    positions = np.asarray(positions, dtype=np.float64)
+    if positions.shape != (n_samples, 2) or not np.isfinite(positions).all():
+        raise ValueError(
+            f"positions has shape {positions.shape} or values that are not finite, and there are {n_samples} samples: "
+            "give two coordinates each."
+        )
+    return positions
+
+
+def _said(n_shown: int, n: int, own: bool) -> str:
+    parts = [] if n_shown == n else [f"{n_shown:,} of {n:,} samples, evenly selected"]
+    if own:
+        parts.append(
+            "placed by mean co-assignment with each cluster; spread a little, so that equal ones show"
+        )
+    return "; ".join(parts)
