@@ -1,31 +1,43 @@
 """A header and named arrays in one zip archive: ``model.json`` and an ``.npy`` entry for each array.
 
 Nothing here knows what the arrays mean. Whatever is wrong with the bytes of an archive is a ValueError
-with a short reason, and no entry is ever unpickled. Equal contents give equal bytes.
+with a short reason. No entry is ever unpickled, evaluated or written to disk, and none is unpacked before it is
+known to be of the size that it should have. Equal contents give equal bytes.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
+import re
 import struct
 import textwrap
-import tokenize
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 HEADER = "model.json"
+NPY = b"\x93NUMPY\x01\x00"
+"""How NumPy's files begin, in the version that has all arrays of numbers."""
+ORDERS: tuple[Literal["C", "F"], ...] = ("C", "F")
+NUMBERS = re.compile(r"[<>|][if][1248]")
+"""NumPy's names for the types that arrays may have."""
+MOST_OF_HEADER, MOST_OF_ARRAYS = 2**23, 2**28
+"""Bytes that the header, and that all entries together, may have once they are unpacked, whatever their ratio to ..."""
+TIMES_HEADER, TIMES_ARRAYS = 30, 100
+"""... the size of the file; beyond that, so many times its size: text, and probabilities, do not pack better."""
 
 DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, LookupError, MemoryError),
-    *(OSError, OverflowError, RuntimeError, SyntaxError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, AttributeError, EOFError, LookupError, MemoryError),
+    *(ArithmeticError, OSError, RuntimeError, TypeError, ValueError),
 )
-"""All that the zip, JSON and NumPy readers raise on bytes that were not meant for them."""
+"""All that the zip and JSON readers raise on bytes that were not meant for them."""
 
 
 class ForeignArchive(ValueError):
@@ -42,7 +54,8 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     listed = {name: _description(array) for name, array in arrays.items()}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        _write(archive, HEADER, json.dumps({**header, "arrays": listed}, indent=1).encode("ascii"))
+        text = json.dumps({**header, "arrays": listed}, indent=1, allow_nan=False)
+        _write(archive, HEADER, text.encode("ascii"))
         for name, array in arrays.items():
             _write(archive, f"{name}.npy", _npy_bytes(array))
     return buffer.getvalue()
@@ -55,7 +68,8 @@ def read_header(content: bytes) -> dict[str, Any]:
     with _opened(content) as archive:
         if HEADER not in archive.namelist():
             raise ForeignArchive(f"it is a zip archive without {HEADER}")
-        header = json.loads(archive.read(HEADER))
+        _check_entries(archive, len(content))
+        header = json.loads(_entry(archive, HEADER), parse_constant=_finite, parse_float=_finite)
     if not isinstance(header, dict):
         raise ForeignArchive(f"its {HEADER} holds something else")
     return header
@@ -66,14 +80,8 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
     listed = read_header(content).get("arrays")
     if not isinstance(listed, dict):
         raise ValueError(f"its {HEADER} lists no arrays")
-    arrays = {}
     with _opened(content) as archive:
-        for name, description in listed.items():
-            entry = io.BytesIO(archive.read(f"{name}.npy"))
-            arrays[name] = np.lib.format.read_array(entry, allow_pickle=False)
-            if _description(arrays[name]) != description:
-                raise ValueError(f"{name} is not of the shape and type that {HEADER} lists")
-    return arrays
+        return {name: _array(archive, name, description) for name, description in listed.items()}
 
 
 @contextmanager
@@ -86,8 +94,79 @@ def _opened(content: bytes) -> Iterator[zipfile.ZipFile]:
         raise
     except DAMAGE as error:
         text = error.args[0] if isinstance(error, KeyError) and error.args else error
-        reason = textwrap.shorten(str(text), 120, placeholder=" ...").rstrip(".")
-        raise ValueError(reason or type(error).__name__) from error
+        raise ValueError(short(text) or type(error).__name__) from error
+
+
+def short(reason: Any) -> str:
+    """Return a reason in one line that is not long, whatever bytes it came from.
+
+    >>> short("a\\x1b[2J\\nb" + "c" * 200)
+    'a[2J ...'
+    """
+    printable = "".join(c if c.isprintable() or c.isspace() else "" for c in str(reason)[:1000])
+    return textwrap.shorten(printable, 120, placeholder=" ...").rstrip(".")
+
+
+def _finite(number: str) -> float:
+    """Return a number of the header, which may be neither NaN nor infinite."""
+    if not math.isfinite(float(number)):
+        raise ValueError(f"its {HEADER} holds {number}")
+    return float(number)
+
+
+def _check_entries(archive: zipfile.ZipFile, n_bytes: int) -> None:
+    """Refuse entries that are there twice, packed in ways that we do not use, or larger than they can be."""
+    repeated = [name for name, times in Counter(archive.namelist()).items() if times > 1]
+    if repeated:
+        raise ValueError(f"it holds {repeated[0]} twice")
+    for entry in archive.infolist():
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{entry.filename} is packed in a way that is not ours")
+    if archive.getinfo(HEADER).file_size > max(MOST_OF_HEADER, TIMES_HEADER * n_bytes):
+        raise ValueError(f"its {HEADER} is too large for a file of {n_bytes} bytes")
+    if sum(entry.file_size for entry in archive.infolist()) > max(MOST_OF_ARRAYS, TIMES_ARRAYS * n_bytes):
+        raise ValueError(f"its entries are too large for a file of {n_bytes} bytes")
+
+
+def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return an entry, and never unpack more of it than it says to have: what reads all of it at once may."""
+    with archive.open(name) as file:
+        return file.read(archive.getinfo(name).file_size)
+
+
+def _array(archive: zipfile.ZipFile, name: str, description: Any) -> np.ndarray:
+    """Return the array in an entry, once the entry is what NumPy writes for an array of that type and shape."""
+    if not _describes_numbers(description):
+        raise ValueError(f"{name} is listed as {short(description)}, which is no array of numbers")
+    dtype, shape = np.dtype(description["dtype"]), tuple(description["shape"])
+    n_bytes = dtype.itemsize * math.prod(shape)
+    if not n_bytes < archive.getinfo(f"{name}.npy").file_size:
+        raise ValueError(f"{name} has too few bytes for its shape")
+    content = _entry(archive, f"{name}.npy")
+    start = len(content) - n_bytes
+    orders = [order for order in ORDERS if _is_npy(content[:start], dtype, shape, order)]
+    if not orders:
+        raise ValueError(f"{name} is not of the shape and type that {HEADER} lists")
+    return np.frombuffer(content, dtype, offset=start).reshape(shape, order=orders[0]).copy(orders[0])
+
+
+def _describes_numbers(description: Any) -> bool:
+    """Return whether a part of a header describes an array of numbers: nobody knows what a file says."""
+    if not isinstance(description, dict) or set(description) != {"dtype", "shape"}:
+        return False
+    dtype, shape = description["dtype"], description["shape"]
+    lengths = isinstance(shape, list) and len(shape) <= 2 and all(type(n) is int and n >= 0 for n in shape)
+    return lengths and isinstance(dtype, str) and NUMBERS.fullmatch(dtype) is not None
+
+
+def _is_npy(before: bytes, dtype: np.dtype, shape: tuple[int, ...], order: str) -> bool:
+    """Return whether these bytes stand before the numbers in NumPy's file of such an array."""
+    words = f"{{'descr': {dtype.str!r}, 'fortran_order': {order == 'F'}, 'shape': {shape!r}, }}"
+    length = struct.pack("<H", len(before) - len(NPY) - 2)
+    if before[: len(NPY) + 2] != NPY + length:
+        return False
+    # versions of NumPy pad with different numbers of spaces
+    return before[len(NPY) + 2 :].translate(None, b" \n") == words.replace(" ", "").encode("ascii")
 
 
 def _description(array: np.ndarray) -> dict[str, Any]:

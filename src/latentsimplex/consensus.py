@@ -39,12 +39,17 @@ class Consensus:
 
 
 def form_consensus(
-    view_patterns: np.ndarray, memberships: list[Array], view_names: Any, weights: Any = None
+    view_patterns: np.ndarray,
+    memberships: list[Array],
+    view_names: Any,
+    weights: Any = None,
+    near: np.ndarray | None = None,
 ) -> Consensus:
     """Combine the patterns of the views, leaving out views whose pattern has a single cluster.
 
     P_bar = X X^T with X = [sqrt(c_1) W_1, ..., sqrt(c_d) W_d] and c_l the share of the weights that
-    belongs to pattern l. It has as many clusters as the included view that has most.
+    belongs to pattern l. It has as many clusters as the included view that has most. ``near`` are labelings to
+    start from, see :func:`spectral_labels`.
 
     >>> W = np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> both = form_consensus(np.array([0, 1]), [W, np.ones((2, 1))], ["a", "b"])
@@ -66,7 +71,7 @@ def form_consensus(
     included = np.flatnonzero(shares)
     factor = np.hstack([np.sqrt(shares[l]) * memberships[l] for l in included])
     richest = included[np.argmax(clusters[included])]
-    labels = spectral_labels(factor, int(clusters[richest]))
+    labels = spectral_labels(factor, int(clusters[richest]), near)
     numbered = np.unique(match_labels(labels, memberships[richest]), return_inverse=True)[1]
     return Consensus(numbered, u, CoAssignment(factor), excluded)
 

@@ -27,6 +27,7 @@ entry                           meaning
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentsimplex._types import Array
 from latentsimplex._version import __version__
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.frames import NamedTable, aligned, optional
+from latentsimplex.frames import NamedTable, UnknownViews, aligned, optional
 from latentsimplex.parameters import encode_parameters
 from latentsimplex.uncertainty import model_uncertainty
 
@@ -61,7 +62,9 @@ def views_of(data: Any, views: str | None = None, layer: str | None = None) -> d
         )
     if views in ("layers", "obsm"):
         if layer is not None:
-            raise ValueError(f"views={views!r} takes whole tables, not layer={layer!r}: give one of the two.")
+            raise UnknownViews(
+                f"views={views!r} takes whole tables, not layer={layer!r}: give one of the two."
+            )
         return _tables(data, views)
     table = NamedTable(_values(data, layer), _names(data.var_names), _names(data.obs_names))
     if views == "whole":
@@ -70,14 +73,20 @@ def views_of(data: Any, views: str | None = None, layer: str | None = None) -> d
 
 
 def write_results(model: LatentSimplexPosition, data: Any, key: str = "lsp") -> None:
-    """Add what a fit found to the AnnData or MuData that it was fitted to, which changes in place."""
+    """Add what a fit found to the AnnData or MuData that it was fitted to, which changes in place.
+
+    What an earlier fit wrote under the same key is replaced.
+    """
     check_is_fitted(model)
     _check_samples(model, data)
     pandas = optional("pandas", "Writing into AnnData or MuData")
     data.obs[f"{key}_labels"] = pandas.Categorical(model.labels_.astype(str))
     data.obs[f"{key}_confidence"] = model_uncertainty(model)["affinity"]
+    memberships = f"X_{key}_memberships_"
+    for name in [name for name in data.obsm if re.fullmatch(rf"{re.escape(memberships)}\d+", name)]:
+        del data.obsm[name]  # an earlier fit may have found more patterns
     for l, W in enumerate(model.memberships_):
-        data.obsm[f"X_{key}_memberships_{l}"] = W
+        data.obsm[f"{memberships}{l}"] = W
     data.uns[key] = {
         "pattern_weights": model.pattern_weights_,
         "n_clusters": model.n_clusters_,
@@ -105,13 +114,15 @@ def _dense(values: Any) -> Array:
     return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
 
 
-def _values(data: Any, layer: str | None) -> Array:
+def _values(data: Any, layer: str | None, which: str = "The AnnData") -> Array:
     if layer is None:
         if data.X is None:
-            raise ValueError('The AnnData has no X: choose a layer, or views="layers" or "obsm".')
+            raise ValueError(
+                f'{which} has no X: give it one or, of an AnnData, take a layer, "layers" or "obsm".'
+            )
         return _dense(data.X)
     if layer not in data.layers:
-        raise ValueError(f"layer={layer!r} is unknown: the layers are {_listed(data.layers)}.")
+        raise UnknownViews(f"layer={layer!r} is unknown: the layers are {_listed(data.layers)}.")
     return _dense(data.layers[layer])
 
 
@@ -119,7 +130,7 @@ def _tables(data: Any, kind: str) -> dict[str, NamedTable]:
     """Return each layer, or each table of ``obsm``, as a view."""
     entries = {str(name): _dense(values) for name, values in getattr(data, kind).items()}
     if not entries:
-        raise ValueError(f"The AnnData holds no {kind}: choose other views.")
+        raise UnknownViews(f"The AnnData holds no {kind}: choose other views.")
     samples = _names(data.obs_names)
     return {
         name: NamedTable(values, [f"{name}{j}" for j in range(values.shape[1])], samples)
@@ -134,7 +145,7 @@ def _groups(data: Any, views: str) -> list[str]:
             raise ValueError("Some variables have the same name: call var_names_make_unique() first.")
         return _names(data.var_names)
     if views not in data.var:
-        raise ValueError(
+        raise UnknownViews(
             f'views={views!r} is unknown: choose "columns", "whole", "layers", "obsm" or a column of var, which has '
             f"{_listed(data.var)}."
         )
@@ -159,9 +170,11 @@ def _cut(table: NamedTable, groups: list[str]) -> dict[str, NamedTable]:
 def _modalities(data: Any, views: str | None, layer: str | None) -> dict[str, NamedTable]:
     if views not in (None, "modalities") or layer is not None:
         given = f"views={views!r}" if layer is None else f"layer={layer!r}"
-        raise ValueError(f"{given} does not go with MuData, whose views are its modalities: leave it out.")
+        raise UnknownViews(f"{given} does not go with MuData, whose views are its modalities: leave it out.")
     parts = {
-        str(name): NamedTable(_values(part, None), _names(part.var_names), _names(part.obs_names))
+        str(name): NamedTable(
+            _values(part, None, f"The modality {str(name)!r}"), _names(part.var_names), _names(part.obs_names)
+        )
         for name, part in data.mod.items()
     }
     everyone = NamedTable(np.empty((data.n_obs, 0)), [], _names(data.obs_names))

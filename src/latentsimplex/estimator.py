@@ -20,6 +20,7 @@ from latentsimplex.em import OPTIMIZERS, Schedule
 from latentsimplex.engines import engine_on
 from latentsimplex.engines.memory import memory_budget, storage
 from latentsimplex.estimates import estimate, with_constant_views
+from latentsimplex.frames import library_of
 from latentsimplex.interruption import stop_of_fits
 from latentsimplex.labels import joint_labels
 from latentsimplex.plan import Plan
@@ -98,7 +99,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         Threads; None is all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
     verbose : bool
-        Show a progress bar.
+        Show progress: a bar in a terminal or a notebook, elsewhere a few lines on standard error.
 
     Attributes
     ----------
@@ -148,6 +149,9 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     >>> model.view_labels_.shape, model.memberships_[0].shape[0]
     ((3, 60), 60)
     """
+
+    _frame_library: str | None = None
+    """Where frames in the data came from, which frames of the results come from too."""
 
     def __init__(
         self,
@@ -235,10 +239,11 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
 
         with (
             Workers(options.check_jobs(self.n_jobs)) as workers,
-            reporting(bool(self.verbose), n_init, schedule.max_iter) as callback,
+            reporting(bool(self.verbose), n_init) as listener,
         ):
-            plan = Plan(data, choices, schedule, g, d, n_init, keep, workers, callback, engine)
+            plan = Plan(data, choices, schedule, g, d, n_init, keep, workers, listener, engine)
             found = plan.run(kernel, rng)
+        self._frame_library = library_of(X)
         self._set_names(data)
         self._set_estimates(found.search, found.informative)
         self._set_course(found.search, found.informative)
@@ -283,10 +288,10 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         else:
             self.initial_view_patterns_[search.searched] = search.start_labels
             fit = search.fit
-            curve, expected, self.converged_ = fit.loss_curve, fit.expected_loss_curve, fit.converged
+            curve, expected, self.converged_ = fit.loss_curve, fit.expected_loss_curve, bool(fit.converged)
             self.start_losses_, self.start_agreement_ = search.start_losses, search.start_agreement
         self.loss_curve_, self.expected_loss_curve_ = np.array(curve), np.array(expected)
-        self.loss_, self.expected_loss_ = curve[-1], expected[-1]
+        self.loss_, self.expected_loss_ = float(curve[-1]), float(expected[-1])
         self.n_iter_ = len(curve) - 1
 
     def _warn_constant(self, constant: np.ndarray) -> None:
@@ -372,20 +377,21 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     def labels_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each sample: its consensus cluster and its cluster under each pattern.
 
-        ``backend`` is "pandas" or "polars"; None is the one that is installed, pandas where both are.
+        ``backend`` is "pandas" or "polars"; None is the library of the data's own frames or, where there were none
+        and in a model from a file, the one that is installed, pandas where both are.
         """
         from latentsimplex.frames import as_frame, labels_table
 
-        return as_frame(labels_table(self), backend)
+        return as_frame(labels_table(self), backend or self._frame_library)
 
     def memberships_frame(self, pattern: int = 0, backend: str | None = None) -> Any:
         """Return a frame with a row for each sample: the probability of each cluster of a pattern."""
         from latentsimplex.frames import as_frame, memberships_table
 
-        return as_frame(memberships_table(self, pattern), backend)
+        return as_frame(memberships_table(self, pattern), backend or self._frame_library)
 
     def views_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each view: its pattern, how sure that is, and its part in the consensus."""
         from latentsimplex.frames import as_frame, views_table
 
-        return as_frame(views_table(self), backend)
+        return as_frame(views_table(self), backend or self._frame_library)

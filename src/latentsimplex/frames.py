@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 BACKENDS = ("pandas", "polars")
 """The libraries that frames may come from, in the order in which they are looked for."""
+
+
+class UnknownViews(ValueError):
+    """The data cannot be cut into views as was asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +74,9 @@ def aligned(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
 def _check_same_samples(first: str, samples: list[str], second: str, others: list[str]) -> None:
     for name, own in ((first, samples), (second, others)):
         if len(set(own)) < len(own):
+            twice = next(sample for sample, times in Counter(own).items() if times > 1)
             raise ValueError(
-                f"{first} and {second} have different row names, and those of {name} are not unique: "
+                f"{first} and {second} have different row names, and {name} has {twice!r} more than once: "
                 "put the samples of all views in one order, or name each sample once."
             )
     for here, there, own, other in ((first, second, samples, others), (second, first, others, samples)):
@@ -85,6 +92,20 @@ def labels_table(model: LatentSimplexPosition) -> Table:
     check_is_fitted(model)
     patterns = {f"pattern{l}": labels for l, labels in enumerate(model.pattern_labels_)}
     return Table({"sample": _samples(model), "consensus": model.labels_, **patterns})
+
+
+def view_labels_table(model: LatentSimplexPosition) -> Table:
+    """Return one row a sample: its name and its cluster in each view, a column a view."""
+    columns = {"sample": _samples(model)}
+    for name, pattern in zip(model.view_names_in_, model.view_patterns_, strict=True):
+        columns[_unused(str(name), columns)] = model.pattern_labels_[pattern]
+    return Table(columns)
+
+
+def _unused(name: str, columns: Mapping[str, Any]) -> str:
+    """Return a name for a column that no other has, with a number behind it where views share a name."""
+    numbered = (f"{name}.{k}" for k in count(1))
+    return next(each for each in chain([name], numbered) if each not in columns)
 
 
 def memberships_table(model: LatentSimplexPosition, pattern: int = 0) -> Table:
@@ -113,6 +134,22 @@ def _samples(model: LatentSimplexPosition) -> np.ndarray:
     return np.arange(model.n_samples_) if names is None else names
 
 
+def library_of(data: Any) -> str | None:
+    """Return the library that frames in the data come from, or None where there are none.
+
+    >>> library_of([np.eye(2)]) is None
+    True
+    """
+    parts = (
+        data.values() if isinstance(data, Mapping) else data if isinstance(data, (list, tuple)) else [data]
+    )
+    for part in parts:
+        library = type(part).__module__.partition(".")[0]
+        if library in BACKENDS:
+            return library
+    return None
+
+
 def as_frame(table: Table, backend: str | None = None) -> Any:
     """Return a table as a pandas or polars DataFrame; None is pandas where it is installed, or else polars."""
     backend = _found_backend() if backend is None else backend
@@ -134,9 +171,32 @@ def _found_backend() -> str:
     raise ImportError("A frame needs pandas or polars, and neither is installed: pip install one of them.")
 
 
-def optional(library: str, purpose: str) -> Any:
-    """Return a library that need not be installed, or raise ImportError that says how to get it."""
+def with_samples(frame: Any, column: str) -> NamedTable:
+    """Return the numbers of a frame, with one of its columns as the names of the samples.
+
+    Frames of polars have no index: this is how the estimator is told who is who.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars
+    column : str
+        The column that names the samples.
+    """
+    if column not in frame.columns:
+        listed = ", ".join(repr(str(name)) for name in list(frame.columns)[:10])
+        raise ValueError(f"There is no column {column!r}: the columns are {listed}.")
+    others = [name for name in frame.columns if name != column]
+    index = [str(name) for name in frame[column].to_list()]
+    return NamedTable(frame[others].to_numpy(), [str(name) for name in others], index)
+
+
+def optional(library: str, purpose: str, extra: str | None = None) -> Any:
+    """Return a library that need not be installed, or raise ImportError that says how to get it.
+
+    ``extra`` is the name under which this package asks for it.
+    """
     try:
         return import_module(library)
     except ImportError as error:
-        raise ImportError(f"{purpose} needs {library} ({error}): pip install {library}.") from error
+        wanted = library if extra is None else f'"latentsimplex[{extra}]"'
+        raise ImportError(f"{purpose} needs {library} ({error}): pip install {wanted}.") from error

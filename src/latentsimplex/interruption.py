@@ -16,10 +16,11 @@ stop_of_fits: ContextVar[Callable[[], bool]] = ContextVar("stop_of_fits", defaul
 
 
 @contextmanager
-def kept_on_interrupt() -> Iterator[Event]:
+def kept_on_interrupt(tell: Callable[[], object] = lambda: None) -> Iterator[Event]:
     """Let Ctrl-C end a fit early, and a second one interrupt it; the event says whether it was pressed.
 
-    As all that handles signals, it is for the main thread.
+    As all that handles signals, it is for the main thread. ``tell`` is called at the first Ctrl-C, wherever the
+    program is at that moment, so that it may not take locks or write to Python's own streams.
     """
     pressed = Event()
 
@@ -27,6 +28,7 @@ def kept_on_interrupt() -> Iterator[Event]:
         if pressed.is_set():
             raise KeyboardInterrupt
         pressed.set()
+        tell()
 
     before = signal.signal(signal.SIGINT, handle)
     token = stop_of_fits.set(pressed.is_set)

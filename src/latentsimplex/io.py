@@ -8,6 +8,7 @@ A file is data from elsewhere, so all of it is checked before a model is made of
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from latentsimplex._version import __version__
-from latentsimplex.archive import ForeignArchive, pack, read_arrays, read_header
+from latentsimplex.archive import DAMAGE, ForeignArchive, pack, read_arrays, read_header, short
 from latentsimplex.coassignment import CoAssignment
 from latentsimplex.consensus import Consensus
 from latentsimplex.estimator import LatentSimplexPosition
@@ -56,6 +57,8 @@ NUMBERS: dict[str, type] = {
     "temperature_": float,
 }
 
+SUM_TOLERANCE = 1e-6
+"""Probabilities add up to 1 within this much."""
 NAMES = {"view_names_in_": "views", "sample_names_in_": "samples", "feature_names_in_": "features"}
 """What each list of names names; the last two may be missing."""
 
@@ -87,8 +90,8 @@ def load(path: str | os.PathLike[str]) -> LatentSimplexPosition:
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such file.
+    FileNotFoundError, PermissionError
+        If there is no such file, or it may not be read.
     ValueError
         If the file is not a model, is damaged, or comes from a newer release that writes another schema.
 
@@ -105,21 +108,35 @@ def load(path: str | os.PathLike[str]) -> LatentSimplexPosition:
     """
     shown = repr(os.fspath(path))
     try:
-        content = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {shown}: give the path that save wrote.") from None
-    try:
+        content = _content(Path(path))
         header = _checked_header(content)
         arrays = _checked_arrays(read_arrays(content), header)
         return _restored(header, arrays)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {shown}: give the path that save wrote.") from None
     except ForeignArchive as error:
         raise ValueError(
             f"{shown} is not a model that latentsimplex {__version__} can read: {error}."
         ) from None
-    except (ValueError, TypeError) as error:
+    except PermissionError:
+        raise
+    except DAMAGE as error:
         raise ValueError(
-            f"{shown} is damaged ({error}): copy it again from where it came, or save the model again."
+            f"{shown} is damaged ({short(error)}): copy it again from where it came, or save the model again."
         ) from error
+
+
+def _content(path: Path) -> bytes:
+    """Return what is in a file, which is not read before it looks like an archive: it might have no end."""
+    if path.is_dir():
+        raise ForeignArchive("it is a folder")
+    if path.exists() and not path.is_file():
+        raise ForeignArchive("it is no plain file")
+    with path.open("rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise ForeignArchive("it is no zip archive, or not all of one")
+        file.seek(0)
+        return file.read()
 
 
 def _collect_arrays(model: LatentSimplexPosition) -> dict[str, np.ndarray]:
@@ -148,8 +165,8 @@ def _checked_header(content: bytes) -> dict[str, Any]:
     _require(type(schema) is int and schema >= 1, f"its schema is {schema!r}")
     if schema > SCHEMA:
         raise ForeignArchive(
-            f"it has schema {schema} of latentsimplex {header.get('package_version')}, and this release reads up to "
-            f"schema {SCHEMA}; upgrade latentsimplex"
+            f"it has schema {short(schema)} of latentsimplex {short(header.get('package_version'))}, and this release "
+            f"reads up to schema {SCHEMA}; upgrade latentsimplex"
         )
     for part in ("parameters", "similarity", "numbers", "names"):
         _require(isinstance(header.get(part), dict), f"it holds no {part}")
@@ -185,6 +202,8 @@ def _checked_arrays(arrays: dict[str, np.ndarray], header: dict[str, Any]) -> di
         # an axis that no number fixes, like the starts, has the length that is met first
         expected = tuple(axes.setdefault(axis, size) for axis, size in zip(names, array.shape, strict=True))
         _require(array.shape == expected and array.size > 0, f"{name} has shape {array.shape}")
+        _require(bool(np.isfinite(array).all()), f"{name} holds numbers that are not finite")
+    _check_shares(arrays, axes["patterns"])
     _check_indices(arrays, axes["patterns"])
     return arrays
 
@@ -195,6 +214,16 @@ def _pattern_arrays(n_patterns: int) -> Iterator[tuple[str, tuple[str, tuple[str
         clusters = f"clusters of pattern {l}"
         yield f"memberships_/{l}", ("f", ("samples", clusters))
         yield f"responses_/{l}", ("f", (clusters, clusters))
+
+
+def _check_shares(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
+    """Refuse probabilities that are none."""
+    shares = ["view_responsibilities_", "pattern_weights_", *(f"memberships_/{l}" for l in range(n_patterns))]
+    for name in shares:
+        sums = arrays[name].sum(axis=-1)
+        holds = bool((arrays[name] >= 0).all()) and bool((np.abs(sums - 1) < SUM_TOLERANCE).all())
+        _require(holds, f"{name} are no probabilities")
+    _require(bool((arrays["consensus_/weights"] >= 0).all()), "consensus_/weights are negative")
 
 
 def _check_indices(arrays: dict[str, np.ndarray], n_patterns: int) -> None:

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
 from latentsimplex._types import Array
-from latentsimplex.kmeans import kmeans
+from latentsimplex.kmeans import kmeans, kmeans_near
 
 KMEANS_STARTS = 100
 
@@ -46,11 +46,12 @@ def used_columns(W: Array) -> np.ndarray:
     return used[np.argsort(-kept.sum(axis=0), kind="stable")]
 
 
-def spectral_labels(factor: Array, n_clusters: int) -> np.ndarray:
+def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = None) -> np.ndarray:
     """Return spectral-clustering labels of P = X X^T for a non-negative factor X (n, k).
 
     The embedding is that of the random walk on P: the leading left singular vectors of D^-1/2 X, each
-    row divided by sqrt(D_i), D the row sums of P.
+    row divided by sqrt(D_i), D the row sums of P. Labels are sought from many starts or, in less time, from
+    labelings ``near`` (m, n) them and a few starts.
 
     >>> X = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.3, 0.7]])
     >>> labels = spectral_labels(X, 2)
@@ -62,7 +63,10 @@ def spectral_labels(factor: Array, n_clusters: int) -> np.ndarray:
     root_degree = np.sqrt(factor @ factor.sum(axis=0))[:, None]
     with threadpool_limits(1):  # the problem is too small for threads, and the result must not depend on them
         U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
-    return kmeans(U[:, :n_clusters] / root_degree, n_clusters, KMEANS_STARTS)
+    coordinates = U[:, :n_clusters] / root_degree
+    if near is not None:
+        return kmeans_near(coordinates, n_clusters, near)
+    return kmeans(coordinates, n_clusters, KMEANS_STARTS)
 
 
 def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:

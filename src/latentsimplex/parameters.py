@@ -54,9 +54,21 @@ def decode_parameters(encoded: dict[str, Any]) -> dict[str, Any]:
     unknown = set(encoded) - set(inspect.signature(LatentSimplexPosition).parameters)
     if unknown:
         raise ValueError(f"unknown parameters {sorted(unknown)}")
-    return {
-        name: decode_kernel(value) if isinstance(value, dict) else value for name, value in encoded.items()
-    }
+    return {name: _decoded(name, value) for name, value in encoded.items()}
+
+
+def _decoded(name: str, value: Any) -> Any:
+    """Return the value of a parameter, of a type that it can have been written with."""
+    if name == "similarity" and isinstance(value, dict):
+        return decode_kernel(value)
+    if name == "random_state":
+        holds = value is None or type(value) is int
+    else:
+        labels = name == "views" and isinstance(value, list)
+        holds = all(map(_is_plain, value)) if labels else _is_plain(value)
+    if not holds:
+        raise ValueError(f"{name} is {value!r}")
+    return value
 
 
 def _encoded(name: str, value: Any) -> Any:

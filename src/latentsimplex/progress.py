@@ -60,6 +60,7 @@ class Course:
     searching: bool = False
     n_ended: int = 0
     running: dict[int, Step | None] = field(default_factory=dict)
+    best: Step | None = None
 
     def __post_init__(self) -> None:
         self.began = self.search_began = self.last_end = self.now()
@@ -77,9 +78,11 @@ class Course:
         self.running[start] = None
 
     def end_start(self, start: int) -> Step | None:
-        """End a start, and return its last step."""
+        """End a start, and return its last step; None if it was that of another and took none of its own."""
         self.n_ended, self.last_end = self.n_ended + 1, self.now()
-        return self.running.pop(start, None)
+        step = self.running.pop(start, None)
+        self.best = min((each for each in (step, self.best) if each is not None), default=None)
+        return step
 
     @property
     def headline(self) -> str:
@@ -146,17 +149,17 @@ class Bar(Silence):
         """Draw the bar; between steps of EM not more often than eyes can follow."""
         now = course.now()
         if soon or now - self._drawn >= REDRAWN:
-            self._draw(course, course.headline, course.share)
+            self._draw(course, course.headline, course.share, course.step)
             self._drawn = now
 
     def close(self, course: Course, fitted: bool) -> None:
         """Leave the bar as it is, full if the fit ended well."""
         if fitted:
-            self._draw(course, "fitted", 1.0)
+            self._draw(course, "fitted", 1.0, course.step or course.best)
         self._bar.close()
 
-    def _draw(self, course: Course, headline: str, share: float) -> None:
-        self._bar.n, self._bar.unit = share, _details(course.step, course)
+    def _draw(self, course: Course, headline: str, share: float, step: Step | None) -> None:
+        self._bar.n, self._bar.unit = share, _details(step, course)
         self._bar.set_description_str(headline, refresh=True)
 
 
@@ -173,14 +176,14 @@ class Lines(Silence):
             self._write(course, course.headline, course.step)
 
     def ended(self, course: Course, start: int, step: Step | None) -> None:
-        """Write how a start ended."""
-        which = f"start {start + 1} of {course.n_init}"
-        self._write(course, f"{which} ended" if step else f"{which} began like one before", step)
+        """Write how a start ended that was not that of another."""
+        if step is not None:
+            self._write(course, f"start {start + 1} of {course.n_init} ended", step)
 
     def close(self, course: Course, fitted: bool) -> None:
         """Write that the fit ended well."""
         if fitted:
-            self._write(course, "fitted", course.step)
+            self._write(course, "fitted", course.step or course.best)
 
     def _write(self, course: Course, what: str, step: Step | None) -> None:
         sys.stderr.write(f"latentsimplex: {what}: {_details(step, course)}\n")

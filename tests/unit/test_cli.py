@@ -33,8 +33,8 @@ def model_file(tmp_path):
 
 def test_version_and_help():
     assert run("--version").output == f"latentsimplex, version {latentsimplex.__version__}\n"
-    commands = run("--help").output.split("Commands:")[1]
-    assert [line.split()[0] for line in commands.strip().splitlines()] == [
+    commands = run("--help").output.split("Commands:\n")[1].split("\n\n")[0]
+    assert [line.split()[0] for line in commands.splitlines()] == [
         "data",
         "demo",
         "fit",
@@ -43,6 +43,15 @@ def test_version_and_help():
         "reproduce",
         "results",
     ]
+
+
+@pytest.mark.parametrize("command", ["", "data", "demo", "fit", "info", "report", "reproduce", "results"])
+def test_every_command_has_a_help_that_fits_a_terminal(command):
+    result = run(*filter(None, [command]), "--help")
+    assert result.exit_code == 0
+    assert result.output.startswith("Usage: ")
+    assert max(map(len, result.output.splitlines())) <= 80
+    assert "..." not in result.output.split("Commands:")[-1].replace("FILE...", "").replace("[ARGS]...", "")
 
 
 def test_the_module_runs_as_a_command():
@@ -156,8 +165,8 @@ def test_demo_writes_a_model_labels_and_a_report(few_digits, tmp_path):
 
 def test_demo_refuses_a_folder_that_is_a_file_before_it_fits(few_digits, model_file):
     result = run("demo", "--out", model_file)
-    assert result.exit_code == 1
-    assert result.output.startswith("Error: ")
+    assert result.exit_code == 2
+    assert f"Error: Invalid value for '--out': '{model_file}' is a file: give a folder." in result.output
     assert "Fitting" not in result.output
 
 
@@ -200,14 +209,26 @@ def test_reproduce_lists_the_experiments_there_are(calls):
     assert result.exit_code == 2
     for name in experiments.EXPERIMENTS:
         assert f"'{name}'" in result.output
-        assert name in "".join(run("reproduce", "--help").output.split())  # the list may wrap at a hyphen
+        assert f"\n  {name} " in run("reproduce", "--help").output
 
 
-def test_reproduce_without_a_place_to_write_is_one_line(calls, model_file):
+def test_reproduce_refuses_a_place_that_is_no_folder_before_it_runs(calls, model_file):
     result = run("reproduce", "quick", "--out", model_file)
-    assert result.exit_code == 1
-    assert result.output.splitlines()[-1].startswith("Error: ")
-    assert calls
+    assert (result.exit_code, calls) == (2, [])
+    assert result.output.splitlines()[-1].startswith("Error: Invalid value for '--out'")
+
+
+def test_reproduce_without_room_to_write_is_one_line(tmp_path, monkeypatch):
+    def full(n_seeds, out, progress=None, *, n_samples=None):
+        raise OSError(28, "No space left on device", str(out / "table.csv"))
+
+    monkeypatch.setitem(experiments.EXPERIMENTS, "full", experiments.Experiment("None fits.", full))
+    result = run("reproduce", "full", "--out", tmp_path)
+    path = str(tmp_path / "table.csv")
+    assert (result.exit_code, result.output) == (
+        1,
+        f"Error: {path!r} cannot be used (no space left on device): give another path.\n",
+    )
 
 
 @pytest.mark.parametrize("arguments", [("--seeds", 0), ("--seeds", "many"), ("--samples", 1), ("--views", 0)])
@@ -232,9 +253,10 @@ def test_reproduce_hands_over_the_number_of_views(calls, tmp_path, monkeypatch):
 
 def test_reproduce_refuses_a_number_of_views_where_there_is_none_to_choose(calls):
     result = run("reproduce", "quick", "--views", 7)
-    assert (result.exit_code, calls) == (1, [])
-    assert result.output.startswith("Error: quick takes no --views: leave it out, or run views-50k")
-    assert result.output.count("\n") == 1
+    assert (result.exit_code, calls) == (2, [])
+    assert result.output.splitlines()[-1].startswith(
+        "Error: quick takes no --views: leave it out, or run views-50k"
+    )
 
 
 # The page of results

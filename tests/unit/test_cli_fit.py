@@ -1,11 +1,6 @@
 """latentsimplex fit and data: files in, files out, and an exit status that says how it went."""
 
 import csv
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -21,8 +16,13 @@ TABLES = [
     "memberships_pattern0.csv",
     "memberships_pattern1.csv",
     "uncertainty.csv",
+    "view_labels.csv",
     "views.csv",
 ]
+
+
+# the formats of files are others' and warn of changes to come
+others_may_warn = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
 
 def run(*arguments):
@@ -96,6 +96,9 @@ def test_the_tables_hold_what_the_model_holds(fitted):
         memberships = rows_of(out / f"memberships_pattern{l}.csv")
         W = [[float(row[f"cluster{k}"]) for k in range(model.n_clusters_[l])] for row in memberships]
         np.testing.assert_array_equal(W, model.memberships_[l])
+    by_view = rows_of(out / "view_labels.csv")
+    for v, name in enumerate(["blood", "urine", "image"]):
+        assert [int(row[name]) for row in by_view] == model.view_labels_[v].tolist()
     assert [row["view"] for row in views] == ["blood", "urine", "image"]
     assert [int(row["pattern"]) for row in views] == [0, 0, 1]
     assert [row["excluded"] for row in views] == ["False"] * 3
@@ -116,6 +119,7 @@ def test_fit_again_leaves_no_table_of_the_fit_before(archive, tmp_path):
         "memberships_pattern0.csv",
         "mine.csv",
         "uncertainty.csv",
+        "view_labels.csv",
         "views.csv",
     }
 
@@ -162,76 +166,218 @@ def test_a_constant_view_is_one_line_of_warning(data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "message"),
+    ("text", "message"),
     [
-        ("a,b\n1,2\n3,x\n", (), "Line 3 of data.csv has 'x'"),
-        ("a,b\n1,2\n3,\n", (), "views['data'] contains NaN"),
-        ("a,b\n1,2\n", (), "a minimum of 2 is required"),
-        ("a,b\n1,2\n3,4\n5,6\n", ("--views", "colums"), "views='colums' is neither"),
-        ("a,b\n1,2\n3,4\n5,6\n", ("--device", "gpu"), "device='gpu' is unknown"),
-        ("a,b\n1,2\n3,4\n5,6\n", ("--memory-limit", "lots"), "memory_limit='lots'"),
-        ("a,b\n1,2\n3,4\n5,6\n", ("--memory-limit", "10B"), "memory"),
+        ("a,b\n1,2\n3,x\n", "Line 3 of data.csv has 'x'"),
+        ("a,b\n1,2\n3,\n", "data.csv has no number in the column 'b' of row 2"),
+        ("a,b\n1,2\n", "a minimum of 2 is required"),
+        ("a;b\n1;2\n3;4\n", "data.csv has a semicolon between its columns"),
+        ("", "data.csv has no samples"),
     ],
 )
-def test_bad_data_are_one_sentence_on_standard_error(tmp_path, text, options, message):
+def test_bad_data_are_one_sentence_on_standard_error(tmp_path, text, message):
     (tmp_path / "data.csv").write_text(text)
-    result = run("fit", tmp_path / "data.csv", "--quiet", *options, "--out", tmp_path / "out")
+    result = run("fit", tmp_path / "data.csv", "--quiet", "--out", tmp_path / "out")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("Error: ")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not (tmp_path / "out").exists()
 
 
-def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(archive):
-    result = run("fit", archive, "--out", archive)
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: ")
+def test_too_little_memory_is_one_sentence(archive, tmp_path):
+    result = run("fit", archive, "--memory-limit", "10B", "--out", tmp_path / "out")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Error: Fitting 90 samples with 3 patterns needs about")
     assert result.stderr.count("\n") == 1
 
 
-def test_a_missing_file_is_one_sentence(tmp_path):
-    result = run("fit", tmp_path / "nowhere.csv", "--out", tmp_path)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--clusters", 0), "'--clusters'"),
+        (("--similarity", "best"), "'--similarity'"),
+        (("--seed", "x"), "'--seed'"),
+        (("--views", "colums"), "views='colums' is unknown: choose whole, columns or a CSV file"),
+        (("--views", "columns"), "views='columns' cuts one table, but views.npz holds several views"),
+        (("--views", "columns", "--similarity", "precomputed"), "leave out --views"),
+        (("--layer", "log"), "layer='log' is for one .h5ad file: leave it out"),
+        (
+            ("--device", "gpu"),
+            "'--device': 'gpu' is unknown: choose cpu, cuda, cuda:1 and so on, mps or torch",
+        ),
+        (("--memory-limit", "lots"), "'--memory-limit': 'lots' is no amount of memory"),
+        (("--out", "FILE"), "is a file: give a folder"),
+        (("--out", "FILE/in"), "is a file, not a folder"),
+    ],
+)
+def test_wrong_usage_has_its_own_status(archive, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    given = [str(option).replace("FILE", str(archive)) for option in options]
+    result = run("fit", archive, *given)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: ")
+    assert message in result.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_are_needed():
+    assert run("fit").exit_code == 2
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch", "cuda:0", "mps"])
+def test_devices_are_those_of_the_estimator(device, archive, tmp_path):
+    """Whether there is such a device is found later: what counts here is that the name is none of wrong usage."""
+    result = run("fit", archive, *QUICK, "--device", device, "--quiet", "--out", tmp_path / "out")
+    assert result.exit_code in (0, 1)
+    if result.exit_code == 0:
+        assert load(tmp_path / "out" / "fit.model").device == device
+    else:
+        assert result.stderr.startswith(f'Error: device="{device.split(":")[0]}')
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "views.csv", "memberships_pattern3.csv"])
+def test_the_data_are_not_written_over(tmp_path, name):
+    (tmp_path / name).write_text("a,b\n1,2\n3,4\n5,6\n")
+    result = run("fit", tmp_path / name, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "would be overwritten: choose another folder" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr("latentsimplex.cli.errors.os.access", lambda path, mode: False)
+    monkeypatch.setattr("latentsimplex.files.read_data", lambda *arguments: pytest.fail("read"))
+    result = run("fit", archive, "--out", tmp_path / "out")
     assert (result.exit_code, result.stderr) == (
         1,
-        f"Error: There is no file {str(tmp_path / 'nowhere.csv')!r}.\n",
+        f"Error: Nothing can be written into {str(tmp_path)!r}: choose another folder with --out.\n",
     )
 
 
+def test_a_missing_file_is_one_sentence(tmp_path):
+    path = str(tmp_path / "nowhere.csv")
+    result = run("fit", path, "--out", tmp_path)
+    assert (result.exit_code, result.stderr) == (
+        1,
+        f"Error: There is no file {path!r}: look at its name and folder.\n",
+    )
+
+
+def test_progress_is_for_those_who_look_or_ask(archive, tmp_path):
+    lines = {
+        options: run("fit", archive, *QUICK, *options, "--out", tmp_path).stderr.splitlines()
+        for options in [(), ("--verbose",), ("--quiet",)]
+    }
+    assert (lines[()], lines[("--quiet",)]) == ([], [])
+    assert lines[("--verbose",)][0].startswith("latentsimplex: reading the views")
+    assert load(tmp_path / "fit.model").verbose is False
+
+
+# AnnData and MuData
+
+
+@pytest.fixture
+def cells(data):
+    """An AnnData of 90 cells with the three views as groups of genes."""
+    anndata, pandas = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+    genes = pandas.DataFrame({"tissue": np.repeat(list(data), 2)}, index=[f"g{j}" for j in range(6)])
+    X = np.hstack(list(data.values()))
+    index = [f"cell {i}" for i in range(90)]
+    obs = pandas.DataFrame({"age": np.arange(90)}, index=index)
+    return anndata.AnnData(X, obs=obs, var=genes, layers={"less": X[:, ::-1]}, obsm={"pca": X[:, :2]})
+
+
+def written(out, kind):
+    library = pytest.importorskip({"h5ad": "anndata", "h5mu": "mudata"}[kind])
+    return getattr(library, f"read_{kind}")(out / f"fit.{kind}"), load(out / "fit.model")
+
+
+@others_may_warn
+def test_results_come_back_in_a_copy_of_an_anndata(cells, tmp_path):
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    before = (tmp_path / "cells.h5ad").read_bytes()
+    result = run("fit", tmp_path / "cells.h5ad", "--views", "tissue", *QUICK, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert f"Data with results: {tmp_path / 'out' / 'fit.h5ad'}\n" in result.stdout
+    again, model = written(tmp_path / "out", "h5ad")
+    assert model.view_names_in_.tolist() == ["blood", "urine", "image"]
+    np.testing.assert_array_equal(again.X, cells.X)
+    np.testing.assert_array_equal(again.layers["less"], cells.layers["less"])
+    assert again.obs["age"].tolist() == list(range(90))
+    assert again.obs_names.tolist() == model.sample_names_in_.tolist()
+    assert again.obs["lsp_labels"].astype(int).tolist() == model.labels_.tolist()
+    for l, W in enumerate(model.memberships_):
+        np.testing.assert_array_equal(again.obsm[f"X_lsp_memberships_{l}"], W)
+    assert again.uns["lsp"]["view_patterns"].tolist() == model.view_patterns_.tolist()
+    assert (tmp_path / "cells.h5ad").read_bytes() == before
+
+
+@others_may_warn
 @pytest.mark.parametrize(
-    "arguments", [(), ("FILE", "--clusters", 0), ("FILE", "--similarity", "best"), ("FILE", "--seed", "x")]
+    ("options", "names"),
+    [
+        ((), ["X"]),
+        (("--views", "columns"), [f"g{j}" for j in range(6)]),
+        (("--views", "columns", "--layer", "less"), [f"g{j}" for j in range(6)]),
+        (("--views", "layers"), ["less"]),
+        (("--views", "obsm"), ["pca"]),
+        (("--views", "groups.csv"), ["odd", "even"]),
+    ],
 )
-def test_wrong_usage_has_its_own_status(arguments, archive):
-    result = run("fit", *[archive if argument == "FILE" else argument for argument in arguments])
+def test_an_anndata_is_cut_in_every_way(cells, tmp_path, monkeypatch, options, names):
+    monkeypatch.chdir(tmp_path)
+    cells.write_h5ad("cells.h5ad")
+    lines = [f"g{j},{'even' if j % 2 else 'odd'}\n" for j in range(6)]
+    (tmp_path / "groups.csv").write_text("gene,group\n" + "".join(lines))
+    result = run("fit", "cells.h5ad", *QUICK, *options, "--quiet")
+    assert result.exit_code == 0, result.output
+    again, model = written(tmp_path / "fit", "h5ad")
+    assert model.view_names_in_.tolist() == names
+    assert again.uns["lsp"]["view_names"].tolist() == names
+    if "less" in options:  # its genes are those of X in reverse
+        forward = run("fit", "cells.h5ad", *QUICK, "--views", "columns", "--quiet", "--out", "forward")
+        assert forward.exit_code == 0
+        both = model, load("forward/fit.model")
+        assert both[0].loss_ == pytest.approx(both[1].loss_)
+        assert both[0].view_patterns_.tolist() != both[1].view_patterns_.tolist()
+
+
+@others_may_warn
+@pytest.mark.parametrize("options", [("--views", "pathway"), ("--layer", "raw")])
+def test_what_an_anndata_does_not_have_is_wrong_usage(cells, tmp_path, options):
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    result = run("fit", tmp_path / "cells.h5ad", *options, "--out", tmp_path / "out")
     assert result.exit_code == 2
-    assert result.stderr.startswith("Usage: ")
+    assert "is unknown" in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no such signal on Windows")
-@pytest.mark.parametrize(
-    ("times", "similarity", "sign"), [(1, "local-scaling", "loss="), (2, "auto", "reading the views")]
-)
-def test_ctrl_c_keeps_the_best_so_far_and_twice_gives_up(times, similarity, sign, tmp_path):
-    np.save(tmp_path / "views.npy", np.random.default_rng(0).normal(size=(40, 300, 2)))
-    options = ["--similarity", similarity, "--n-init", "200", "--out", "out"]
-    command = [sys.executable, "-m", "latentsimplex", "fit", "views.npy", *options]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        seen = ""
-        deadline = time.monotonic() + 60
-        while sign not in seen and time.monotonic() < deadline:
-            seen += process.stderr.read(20)
-        for _ in range(times):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.05)
-        rest = process.stderr.read()
-        assert process.wait(60) == 130
-    assert "Traceback" not in rest
-    if times == 1:
-        assert rest.endswith("Interrupted: the fit ended early, and the best result so far was written.\n")
-        assert 1 <= len(load(tmp_path / "out" / "fit.model").start_losses_) < 200
-    else:
-        assert rest.endswith("Interrupted: the fit had not ended, and nothing was written.\n")
-        assert list((tmp_path / "out").iterdir()) == []
+@others_may_warn
+def test_results_come_back_in_a_copy_of_a_mudata(cells, tmp_path):
+    mudata = pytest.importorskip("mudata")
+    second = cells[::-1, 4:].copy()
+    second.var_names = ["p0", "p1"]
+    with mudata.set_options(pull_on_update=False):
+        mudata.MuData({"rna": cells[:, :4].copy(), "protein": second}).write(tmp_path / "cells.h5mu")
+    result = run("fit", tmp_path / "cells.h5mu", *QUICK, "--quiet", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    again, model = written(tmp_path / "out", "h5mu")
+    assert model.view_names_in_.tolist() == ["rna", "protein"]
+    assert again.obs_names.tolist() == model.sample_names_in_.tolist()
+    assert again.obs["lsp_labels"].astype(int).tolist() == model.labels_.tolist()
+    np.testing.assert_array_equal(again["protein"].X, second.X)
+    np.testing.assert_array_equal(again.obsm["X_lsp_memberships_0"], model.memberships_[0])
+
+
+@others_may_warn
+def test_a_container_among_several_files_is_a_view_and_gets_no_copy(cells, data, tmp_path):
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    np.save(tmp_path / "more.npy", data["image"])
+    paths = tmp_path / "cells.h5ad", tmp_path / "more.npy"
+    assert run("fit", *paths, *QUICK, "--quiet", "--out", tmp_path / "out").exit_code == 0
+    assert load(tmp_path / "out" / "fit.model").sample_names_in_[0] == "cell 0"
+    assert not (tmp_path / "out" / "fit.h5ad").exists()
 
 
 # Bundled data
@@ -281,5 +427,5 @@ def test_data_refuses_unknown_names_and_places(tmp_path):
     assert run("data", "iris").exit_code == 2
     (tmp_path / "file").write_text("")
     result = run("data", "fruit", "--out", tmp_path / "file")
-    assert result.exit_code == 1
-    assert result.stderr.count("\n") == 1
+    assert result.exit_code == 2
+    assert "is a file: give a folder" in result.stderr

@@ -1,6 +1,7 @@
 """AnnData, MuData, pandas and polars: what goes in is what the views hold, what comes out is what the model holds."""
 
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.containers import views_of, write_results
 from latentsimplex.files import read_data
-from latentsimplex.frames import as_frame, labels_table, views_table
+from latentsimplex.frames import as_frame, labels_table, view_labels_table, views_table, with_samples
 from latentsimplex.table import Table
 from latentsimplex.views import as_views
 from made_model import made_model
@@ -200,12 +201,39 @@ def test_results_go_into_an_anndata_and_through_its_file(cells, model, tmp_path)
 
 
 @others_may_warn
-def test_results_go_into_a_mudata(mixed, model):
+def test_results_go_into_a_mudata_and_through_its_file(mixed, model, tmp_path):
+    mudata = pytest.importorskip("mudata")
     model.sample_names_in_ = np.array(mixed.obs_names, dtype=object)
     write_results(model, mixed, key="mine")
-    assert mixed.obs["mine_labels"].astype(int).tolist() == model.labels_.tolist()
-    assert mixed.obsm["X_mine_memberships_1"].shape == (6, 3)
-    assert mixed.uns["mine"]["n_clusters"].tolist() == [2, 3, 1]
+    mixed.write(tmp_path / "cells.h5mu")
+    again = mudata.read_h5mu(tmp_path / "cells.h5mu")
+    for data in (mixed, again):
+        assert data.obs["mine_labels"].dtype == "category"
+        assert data.obs["mine_labels"].astype(int).tolist() == model.labels_.tolist()
+        for l in range(3):
+            np.testing.assert_array_equal(data.obsm[f"X_mine_memberships_{l}"], model.memberships_[l])
+        assert data.uns["mine"]["n_clusters"].tolist() == [2, 3, 1]
+    for name in ("rna", "protein"):
+        np.testing.assert_array_equal(again[name].X.toarray(), mixed[name].X.toarray())
+        assert again[name].obs_names.tolist() == mixed[name].obs_names.tolist()
+
+
+@others_may_warn
+def test_results_of_a_fit_before_are_replaced(cells, model):
+    cells.obsm["X_lsp_memberships_7"] = np.ones((6, 2))
+    cells.obsm["X_lsp_memberships_of_mine"] = np.ones((6, 2))
+    cells.obsm["X_other_memberships_7"] = np.ones((6, 2))
+    write_results(model, cells)
+    found = {name for name in cells.obsm if name.startswith("X_")}
+    mine = {"X_lsp_memberships_of_mine", "X_other_memberships_7"}
+    assert found == mine | {f"X_lsp_memberships_{l}" for l in range(3)}
+
+
+@others_may_warn
+def test_a_modality_without_numbers_is_named(mixed):
+    mixed["protein"].X = None
+    with pytest.raises(ValueError, match="The modality 'protein' has no X"):
+        views_of(mixed)
 
 
 def test_results_of_other_samples_are_refused(cells, model):
@@ -277,6 +305,89 @@ def test_a_polars_frame_fits_and_comes_out_where_pandas_is_not_installed(model, 
     assert (views.names, views.sample_names) == (["a", "b"], None)
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert isinstance(model.labels_frame(), polars.DataFrame)
+
+
+def frame_of(backend, values, columns):
+    library = pytest.importorskip(backend)
+    return library.DataFrame(dict(zip(columns, np.asarray(values, dtype=float).T, strict=True)))
+
+
+@pytest.mark.parametrize("form", ["one", "list", "dict"])
+def test_frames_come_from_the_library_that_the_data_came_from(backend, form, counts):
+    frame = frame_of(backend, counts, GENES)
+    data = {"one": frame, "list": [counts, frame], "dict": {"a": frame, "b": counts}}[form]
+    model = LatentSimplexPosition.paper(2, 1, n_init=1, max_iter=2, random_state=0).fit(data)
+    for found in (model.labels_frame(), model.memberships_frame(), model.views_frame()):
+        assert type(found).__module__.startswith(backend)
+    other = {"pandas": "polars", "polars": "pandas"}[backend]
+    assert type(model.labels_frame(other)).__module__.startswith(other)
+    model.fit(counts)  # the last fit counts
+    assert type(model.labels_frame()).__module__.startswith("pandas")
+
+
+def test_names_of_columns_and_rows_are_kept(backend, counts):
+    frame = frame_of(backend, counts, GENES)
+    if backend == "pandas":
+        frame.index = CELLS
+    else:
+        frame = with_samples(frame.with_columns(pytest.importorskip("polars").Series("cell", CELLS)), "cell")
+    paper = LatentSimplexPosition.paper(2, 2, views="columns", n_init=1, max_iter=2, random_state=0)
+    model = paper.fit(frame)
+    assert columns_of(model.labels_frame(backend))["sample"] == CELLS
+    assert columns_of(model.memberships_frame(backend=backend))["sample"] == CELLS
+    assert columns_of(model.views_frame(backend))["view"] == GENES
+    assert model.feature_names_in_.tolist() == GENES
+
+
+def test_a_column_names_the_samples(backend, counts):
+    library = pytest.importorskip(backend)
+    frame = library.DataFrame({"x": counts[:, 0], "cell": CELLS, "y": counts[:, 1]})
+    table = with_samples(frame, "cell")
+    assert (table.columns, table.index) == (["x", "y"], CELLS)
+    np.testing.assert_array_equal(table.to_numpy(), counts[:, :2])
+    with pytest.raises(ValueError, match="There is no column 'who': the columns are 'x', 'cell', 'y'"):
+        with_samples(frame, "who")
+
+
+ONLY_POLARS = """
+import sys
+from importlib.machinery import PathFinder
+
+class Without(PathFinder):
+    def find_spec(name, path=None, target=None):
+        installed = name.split(".")[0] not in ("pandas", "pyarrow")
+        return PathFinder.find_spec(name, path, target) if installed else None
+
+sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.meta_path]
+import polars
+from pathlib import Path
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.files import read_data
+from latentsimplex.frames import with_samples
+frame = polars.DataFrame({"who": list("abcdef"), "x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2], "y": [1, 2, 1, 9, 8, 9]})
+frame.write_parquet("data.parquet")
+for data in (frame.drop("who"), with_samples(frame, "who"), read_data([Path("data.parquet")]).data):
+    model = LatentSimplexPosition.paper(2, 2, n_init=1, max_iter=2, random_state=0).fit(data)
+    for found in (model.labels_frame(), model.memberships_frame(), model.views_frame()):
+        assert isinstance(found, polars.DataFrame), found
+print(*model.labels_frame()["sample"], "pandas" in sys.modules)
+"""
+
+
+def test_a_user_of_polars_never_needs_pandas(tmp_path):
+    pytest.importorskip("polars")
+    done = subprocess.run(
+        [sys.executable, "-c", ONLY_POLARS], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout, done.returncode) == ("a b c d e f False\n", 0), done.stderr
+
+
+def test_views_that_share_a_name_have_columns_of_their_own(model):
+    model.view_names_in_ = np.array(["va", "sample", "va", "va.1"], dtype=object)
+    table = view_labels_table(model)
+    assert list(table.columns) == ["sample", "va", "sample.1", "va.1", "va.1.1"]
+    for v, column in enumerate(["va", "sample.1", "va.1", "va.1.1"]):
+        assert table[column].tolist() == model.view_labels_[v].tolist()
 
 
 def test_frames_say_what_is_missing(model, monkeypatch):

@@ -1,13 +1,14 @@
 """Data files of every kind give the numbers and names that were written, and bad ones one clear sentence."""
 
 import csv
+import gzip
 
 import numpy as np
 import pytest
 
 from latentsimplex import files
 from latentsimplex.files import read_data
-from latentsimplex.frames import NamedTable, aligned
+from latentsimplex.frames import NamedTable, UnknownViews, aligned
 from latentsimplex.views import as_views
 
 NUMBERS = np.array([[1.5, -2.0, 1e-7], [0.0, 3.25, 4.0], [7.0, 8.0, 1e12]])
@@ -68,13 +69,60 @@ def test_text_of_pandas_and_of_a_spreadsheet(tmp_path):
     assert holds(tmp_path / "b.csv")
 
 
-def test_missing_cells_are_nan_which_the_estimator_refuses(tmp_path):
-    path = write_table(tmp_path / "data.csv", ["a", "b"], [[1, "NA"], ["", 4], [5, 6]])
-    np.testing.assert_array_equal(
-        read_data([path]).data["data"].to_numpy(), [[1, np.nan], [np.nan, 4], [5, 6]]
-    )
-    with pytest.raises(ValueError, match=r"views\['data'\] contains NaN: 2 of its 6 values"):
-        as_views(read_data([path]).data)
+def test_a_table_of_unnamed_columns_as_pandas_writes_it(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame(NUMBERS).to_csv(tmp_path / "a.csv")
+    assert holds(tmp_path / "a.csv", columns=["0", "1", "2"], samples=["0", "1", "2"])
+    pandas.DataFrame(NUMBERS).to_csv(tmp_path / "b.csv", index=False)
+    assert holds(tmp_path / "b.csv", columns=["0", "1", "2"], samples=None)
+
+
+def test_columns_may_be_called_by_whole_numbers(tmp_path):
+    path = write_table(tmp_path / "data.csv", ["patient", 2001, 2002, 2010], named_rows())
+    assert holds(path, columns=["2001", "2002", "2010"])
+
+
+@pytest.mark.parametrize(("suffix", "delimiter"), [("csv.gz", ","), ("TSV.GZ", "\t")])
+def test_text_that_is_compressed(tmp_path, suffix, delimiter):
+    plain = write_table(tmp_path / "plain", ["who", *COLUMNS], named_rows(), delimiter)
+    path = tmp_path / f"data.{suffix}"
+    path.write_bytes(gzip.compress(plain.read_bytes()))
+    ((name, table),) = read_data([path]).data.items()
+    assert (name, table.columns, table.index) == ("data", COLUMNS, SAMPLES)
+    np.testing.assert_array_equal(table.to_numpy(), NUMBERS)
+
+
+def test_compressed_text_that_is_cut_or_no_such_thing(tmp_path):
+    plain = write_table(tmp_path / "plain", ["who", *COLUMNS], named_rows() * 100)
+    content = gzip.compress(plain.read_bytes())
+    damaged = content[:40] + bytes(30) + content[70:]
+    for name, bad in {"cut": content[:-20], "text": b"a,b\n1,2\n", "damaged": damaged}.items():
+        path = tmp_path / f"{name}.csv.gz"
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match=rf"{name}\.csv\.gz is not a whole gzip file"):
+            read_data([path])
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([[1, 2], ["", 4], [5, 6]], "data.csv has no number in the column 'a' of row 2: fill it in"),
+        ([[1, "NA"], [3, "n/a"], [5, 6]], "in the column 'b' of row 1, the first of 2 such cells"),
+        ([[1, 2], [3, "-inf"], [5, 6]], "data.csv has an infinite number in the column 'b' of row 2"),
+    ],
+)
+def test_gaps_are_refused_with_where_they_are(tmp_path, cells, message):
+    path = write_table(tmp_path / "data.csv", ["a", "b"], cells)
+    with pytest.raises(ValueError, match=message):
+        read_data([path])
+
+
+def test_a_gap_in_any_kind_of_file_is_said_to_be_in_it(tmp_path):
+    gappy = np.where(NUMBERS == 0.0, np.nan, NUMBERS)
+    np.savez(tmp_path / "data.npz", left=NUMBERS, right=gappy, samples=SAMPLES)
+    message = r"'right' in data\.npz has no number in the column 'x0' of sample 'bert'"
+    with pytest.raises(ValueError, match=message):
+        read_data([tmp_path / "data.npz"])
 
 
 @pytest.mark.parametrize(
@@ -83,6 +131,11 @@ def test_missing_cells_are_nan_which_the_estimator_refuses(tmp_path):
         ("", "has no samples"),
         ("a,b\n", "has no samples"),
         ("1,2\n3,4\n", "begins with a line of numbers"),
+        ("anna,1.5,2\nbert,3,4\n", "begins with a line of numbers"),
+        ("1\n2\n", "begins with a line of numbers"),
+        ("a;b\n1;2\n3;4\n", "data.csv has a semicolon between its columns: write it with commas"),
+        ("a\tb\n1\t2\n3\t4\n", "data.csv has a tab between its columns: call it .tsv"),
+        ("who\nanna\nbert\n", "data.csv has no columns of numbers"),
         ("a,b\n1,2\n3\n", "Line 3 of data.csv has 1 cells, the first line 2"),
         ("a,b\n1,2\n\n\n3,four\n", "Line 5 of data.csv has 'four' in the column 'b'"),
         ("a,b\n1,\x00\n", "data.csv"),
@@ -93,6 +146,25 @@ def test_text_that_is_no_table_is_one_sentence(tmp_path, text, message):
     with pytest.raises(ValueError, match=message) as raised:
         read_data([tmp_path / "data.csv"])
     assert "\n" not in str(raised.value)
+
+
+def test_commas_in_a_file_for_tabs_are_noticed(tmp_path):
+    path = write_table(tmp_path / "data.tsv", ["who", *COLUMNS[:2]], [["anna", 1, 2], ["bert", 3, 4]])
+    with pytest.raises(ValueError, match=r"data\.tsv has a comma between its columns: call it \.csv"):
+        read_data([path])
+
+
+def test_samples_of_one_name_are_warned_of(tmp_path):
+    path = write_table(tmp_path / "data.csv", ["who", *COLUMNS], [*named_rows(), named_rows()[0]])
+    with pytest.warns(UserWarning, match=r"Several samples of data\.csv are called 'anna'"):
+        assert len(read_data([path]).data["data"].index) == 4
+
+
+def test_views_of_one_name_are_warned_of(tmp_path):
+    path = write_table(tmp_path / "data.csv", ["who", "age", "age", "height"], named_rows())
+    read_data([path])
+    with pytest.warns(UserWarning, match=r"Several columns of data\.csv are called 'age'"):
+        assert as_views(*read_data([path], "columns")).names == ["age", "age", "height"]
 
 
 def test_text_in_another_encoding_is_refused(tmp_path):
@@ -140,7 +212,7 @@ def test_groups_that_do_not_match_are_refused(table_file, tmp_path, lines, messa
 
 
 def test_an_unknown_cut_is_refused(table_file):
-    with pytest.raises(ValueError, match="views='colums' is neither whole, nor columns, nor a file"):
+    with pytest.raises(UnknownViews, match="views='colums' is unknown: choose whole, columns or a CSV file"):
         read_data([table_file], "colums")
 
 
@@ -187,10 +259,10 @@ def test_one_table_of_numpy_can_be_cut(tmp_path, name):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"a": NUMBERS, "labels": np.arange(3)}, "'labels' in data.npz has 1 axes"),
+        ({"a": NUMBERS, "labels": np.arange(3)}, "'labels' in data.npz has 1 axis and a view has two"),
         ({"a": NUMBERS, "b": np.zeros((2, 3, 1))}, "'b' in data.npz has three axes and is not alone"),
         ({"a": np.array([["x", "y"]])}, "holds <U1 values"),
-        ({"a": np.array([[None]])}, "not a file of NumPy arrays of numbers"),
+        ({"a": np.array([[None]])}, r"not a file of NumPy arrays of numbers \(it holds Python objects\)"),
         ({"a": NUMBERS, "samples": SAMPLES[:2]}, "'a' in data.npz has 3 rows and samples has 2 names"),
         ({}, "holds no arrays"),
     ],
@@ -241,7 +313,7 @@ def test_repeated_names_cannot_be_put_in_order():
         name: NamedTable(NUMBERS[:2], COLUMNS, index)
         for name, index in [("a", ["x", "x"]), ("b", ["x", "y"])]
     }
-    with pytest.raises(ValueError, match="those of a are not unique"):
+    with pytest.raises(ValueError, match="a has 'x' more than once"):
         aligned(tables)
 
 
@@ -254,7 +326,7 @@ def test_repeated_names_cannot_be_put_in_order():
         (
             ["a.xlsx"],
             "whole",
-            r"a.xlsx is of no known kind: give .csv, .tsv, .parquet, .npy, .npz, .h5ad, .h5mu",
+            r"a.xlsx is of no known kind: give .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npy, .npz, .h5ad, .h5mu",
         ),
     ],
 )
@@ -265,6 +337,12 @@ def test_files_that_do_not_go_together(tmp_path, names, views, message):
     np.savez(tmp_path / "two.npz", left=NUMBERS, right=NUMBERS)
     with pytest.raises(ValueError, match=message):
         read_data([tmp_path / name for name in names], views)
+
+
+def test_a_folder_is_said_to_be_one(tmp_path):
+    (tmp_path / "data.csv").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder: give the files in it"):
+        read_data([tmp_path / "data.csv"])
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path):
@@ -305,10 +383,24 @@ def test_parquet_of_polars(tmp_path, reading_library):
         read_data([tmp_path / "b.parquet"])
 
 
-def test_parquet_that_is_damaged(tmp_path, reading_library):
-    (tmp_path / "a.parquet").write_bytes(b"something else")
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize("content", [b"", b"something else", b"PAR1 something else PAR1"])
+def test_parquet_that_is_damaged(tmp_path, reading_library, content):
+    (tmp_path / "a.parquet").write_bytes(content)
+    message = r"a\.parquet is not a parquet file that can be read \(.*\): write it again\."
+    with pytest.raises(ValueError, match=message) as raised:
         read_data([tmp_path / "a.parquet"])
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("kind", "library"), [("h5ad", "anndata"), ("h5mu", "mudata")])
+@pytest.mark.parametrize("content", [b"", b"something else", b"\x89HDF\r\n\x1a\n something else"])
+def test_a_container_that_is_damaged(tmp_path, kind, library, content):
+    pytest.importorskip(library)
+    path = tmp_path / f"a.{kind}"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"a\.{kind} is not a file of {library} that can be read") as raised:
+        read_data([path])
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -321,5 +413,6 @@ def test_a_library_that_is_missing_is_named_with_how_to_get_it(tmp_path, monkeyp
     (tmp_path / name).write_bytes(b"")
     monkeypatch.setattr(files, "find_spec", lambda name: None)
     monkeypatch.setattr("latentsimplex.frames.import_module", missing)
-    with pytest.raises(ImportError, match=rf"Reading \.\w+ needs {library} \(.*\): pip install {library}\."):
+    how = r'pip install "latentsimplex\[containers\]"\.'
+    with pytest.raises(ImportError, match=rf"Reading \.\w+ needs {library} \(.*\): {how}"):
         read_data([tmp_path / name])

@@ -4,6 +4,7 @@ import functools
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from latentsimplex.datasets import running_example
 from latentsimplex.io import SCHEMA
 from latentsimplex.parameters import UnstoredKernel
 from latentsimplex.similarity import Diffusion, LocalScaling, Readings
+from made_model import made_model
 
 pytestmark = pytest.mark.usefixtures("one_cloud")
 
@@ -295,6 +297,29 @@ def test_a_missing_file(tmp_path):
         load(tmp_path / "nowhere")
 
 
+def test_a_folder_is_no_model(tmp_path):
+    assert_refused(tmp_path, "it is a folder")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such file")
+def test_a_file_without_an_end_is_not_read():
+    assert_refused(Path("/dev/zero"), "it is no plain file")
+
+
+def test_a_link_to_a_model_is_a_model(saved, tmp_path):
+    (tmp_path / "link").symlink_to(saved)
+    assert_same_fit(model_called("views"), load(tmp_path / "link"))
+
+
+@pytest.mark.parametrize(("n_samples", "n_views"), [(20_000, 4), (20, 50_000)])
+def test_large_models_that_pack_well_are_not_taken_for_bombs(n_samples, n_views, tmp_path):
+    W = np.eye(4)[np.arange(n_samples) * 4 // n_samples]
+    made_model([W], np.zeros(n_views, dtype=int), views=["a"] * n_views).save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert np.array_equal(again.memberships_[0], W)
+    assert again.view_responsibilities_.shape == (n_views, 1)
+
+
 @pytest.mark.parametrize("share", [0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999])
 def test_a_truncated_file(share, saved):
     content = saved.read_bytes()
@@ -359,12 +384,23 @@ def test_a_newer_schema_asks_for_an_upgrade(saved):
     assert_refused(saved, rf"schema {SCHEMA + 1} of latentsimplex 9\.8.*upgrade")
 
 
+def test_a_newer_schema_with_much_to_say_is_still_one_line(saved):
+    header = read_header(saved.read_bytes()) | {"schema": 10**40, "package_version": "9\n\x1b[31m" * 500}
+    saved.write_bytes(pack(header, {}))
+    with pytest.raises(ValueError, match="upgrade latentsimplex") as error:
+        load(saved)
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 500
+
+
 def edited(saved, change):
     """Rewrite a model file after ``change(header, arrays)``, its checksums and its list of arrays in order."""
     content = saved.read_bytes()
     header, arrays = read_header(content), read_arrays(content)
     change(header, arrays)
-    saved.write_bytes(pack(header, arrays))
+    text = json.dumps(header | {"arrays": read_header(pack({}, arrays))["arrays"]})  # which may hold NaN
+    saved.write_bytes(pack({}, arrays))
+    replace_entry(saved, HEADER, text)
 
 
 HEADER_CHANGES = {
@@ -414,6 +450,11 @@ HEADER_CHANGES = {
     ),
     "a temperature that is missing": lambda h: h["numbers"].pop("temperature_"),
     "a temperature of another type": lambda h: h["numbers"].update(temperature_="auto"),
+    "a loss that is not a number": lambda h: h["numbers"].update(loss_=float("nan")),
+    "a seed of another type": lambda h: h["parameters"].update(random_state="7"),
+    "a parameter that is a list": lambda h: h["parameters"].update(n_clusters=[3]),
+    "a parameter that is a kernel": lambda h: h["parameters"].update(n_clusters={"unstored": "x"}),
+    "labels of columns that are lists": lambda h: h["parameters"].update(views=[["a"]]),
     "a kernel's bad field": lambda h: h["parameters"].update(
         similarity={"kernel": "LocalScaling", "fields": {"quantile": 2.0}}
     ),
@@ -443,6 +484,14 @@ ARRAY_CHANGES = {
     "agreements that are missing": lambda a: a.pop("start_agreement_"),
     "an agreement too many": lambda a: a.update(start_agreement_=np.ones(3)),
     "agreements that are integers": lambda a: a.update(start_agreement_=np.ones(2, dtype=int)),
+    "memberships that are not numbers": lambda a: a["memberships_/0"].fill(np.nan),
+    "memberships that do not add up": lambda a: a["memberships_/0"].fill(0.9),
+    "negative memberships": lambda a: a.update(
+        {"memberships_/0": a["memberships_/0"] * 3 - 2 / a["memberships_/0"].shape[1]}
+    ),
+    "responsibilities that do not add up": lambda a: a["view_responsibilities_"].fill(0.2),
+    "a loss that is infinite": lambda a: a["loss_curve_"].fill(np.inf),
+    "negative weights of views": lambda a: a["consensus_/weights"].fill(-1.0),
     "no rank": lambda a: a.update({"consensus_/factor": a["consensus_/factor"][:, :0]}),
     "a pattern past the last": lambda a: a["view_patterns_"].fill(9),
     "a negative pattern": lambda a: a["view_patterns_"].fill(-1),

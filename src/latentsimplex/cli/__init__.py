@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,23 +11,19 @@ import click
 
 from latentsimplex._version import __version__
 from latentsimplex.cli import data, fit
-from latentsimplex.cli.errors import one_line
+from latentsimplex.cli.errors import Commands, check_folder, one_line
 
 if TYPE_CHECKING:
     from latentsimplex.datasets import Digits
     from latentsimplex.estimator import LatentSimplexPosition
 
-FILE = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, readable=False)
 
 
 class ExperimentName(click.ParamType):
-    """The name of an experiment; experiments are imported only to check or to list it."""
+    """The name of an experiment; experiments are imported only to check it."""
 
     name = "experiment"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Return the names to choose from, for the help text."""
-        return "{" + "|".join(self._names()) + "}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name if there is such an experiment."""
@@ -38,37 +35,85 @@ class ExperimentName(click.ParamType):
         return list(EXPERIMENTS)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="latentsimplex COMMAND --help says more about a command.",
+)
 @click.version_option(__version__, prog_name="latentsimplex")
 def main() -> None:
-    """Multi-view clustering that says how sure it is."""
+    """Multi-view clustering that says how sure it is.
+
+    \b
+    Cluster samples that several tables describe; fit/report.html is about it:
+      latentsimplex fit blood.csv urine.csv
+    Take each column of a table, such as a gene, as a view:
+      latentsimplex fit expression.csv --views columns
+    Try it with data that come along:
+      latentsimplex data digits
+      latentsimplex fit digits.npz
+    """
 
 
 main.add_command(data.data)
 main.add_command(fit.fit)
 
 
-@main.command()
-@click.argument("name", type=ExperimentName())
-@click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="How many seeds.")
+class ListingExperiments(click.Command):
+    """A command whose help ends with a list of the experiments there are."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and what they stand for."""
+        from latentsimplex.experiments import EXPERIMENTS
+
+        with formatter.section("Experiments"):
+            formatter.write_dl([(name, each.summary) for name, each in EXPERIMENTS.items()])
+
+
+@main.command(cls=ListingExperiments)
+@click.argument("name", type=ExperimentName(), metavar="NAME")
 @click.option(
-    "--samples", type=click.IntRange(min=20), help="Samples per data set; the paper's number unless given."
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="How many seeds; means over them are reported.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=20),
+    metavar="N",
+    help="Samples per data set; the paper's number unless given.",
 )
 @click.option(
     "--views",
     type=click.IntRange(min=1),
-    help="Views, where an experiment can have any number; the paper's number unless given.",
+    metavar="N",
+    help="Views or genes, for views-50k, brain and leukaemia; the paper's number unless given.",
 )
 @click.option("--data", type=FILE, help="The folder or file that the data are in, for brain.")
-@click.option("--out", type=FILE, default="results", show_default=True, help="Folder for tables and figures.")
+@click.option(
+    "--out",
+    type=FILE,
+    default="results",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where to write tables and figures.",
+)
 def reproduce(
     name: str, seeds: int, samples: int | None, views: int | None, data: Path | None, out: Path
 ) -> None:
-    """Run one of the paper's experiments, print its tables and write them with their figures."""
+    """Repeat one of the paper's experiments.
+
+    NAME is one of the experiments below. Tables are printed beside the paper's values, and written with figures
+    as CSV and PNG.
+    """
     from latentsimplex.experiments import EXPERIMENTS
     from latentsimplex.report.words import count
 
     options = _taken(name, {"n_views": views, "data": data})
+    check_folder(out)
     with one_line(OSError, ValueError):
         result = EXPERIMENTS[name].run(
             seeds, out, lambda line: click.echo(line, err=True), n_samples=samples, **options
@@ -83,7 +128,10 @@ def reproduce(
 
 @main.command()
 @click.option(
-    "--seeds", type=click.IntRange(min=1), help="How many seeds; 1 for a small page, 3 for a full one."
+    "--seeds",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many seeds; 1 for a small page and 3 for a full one unless given.",
 )
 @click.option(
     "--size",
@@ -100,7 +148,11 @@ def reproduce(
     help="The page, of which one section is written.",
 )
 def results(seeds: int | None, size: str, out: Path) -> None:
-    """Measure what the paper's tables say and write it into a page, beside peers and ceilings."""
+    """Measure the main results and write a page of them.
+
+    They stand beside those of peers and ceilings. This is for those who work on the package: the page is
+    docs/results.md of its repository.
+    """
     from latentsimplex.experiments.results_page import write_page
 
     with one_line(OSError, ValueError):
@@ -109,22 +161,26 @@ def results(seeds: int | None, size: str, out: Path) -> None:
 
 
 @main.command()
-@click.option("--out", type=FILE, default="demo", show_default=True, help="Folder for what is written.")
+@click.option("--out", type=FILE, default="demo", show_default=True, metavar="FOLDER", help="Where to write.")
 def demo(out: Path) -> None:
-    """Fit the bundled handwritten digits in six views; write the model, the labels and a report."""
+    """Fit 2,000 bundled handwritten digits in six views.
+
+    Writes the model, the labels and a report, and says how well the digits were found.
+    """
     from sklearn.metrics import normalized_mutual_info_score
 
     from latentsimplex.datasets import load_digits
     from latentsimplex.estimator import LatentSimplexPosition
     from latentsimplex.report import describe, summarise
 
-    with one_line(OSError):
-        out.mkdir(parents=True, exist_ok=True)
+    check_folder(out)
     digits = load_digits()
     click.echo(f"Fitting {len(digits.labels):,} handwritten digits in {len(digits.views)} views.", err=True)
-    model = LatentSimplexPosition(n_clusters=12, random_state=0, verbose=True)
+    model = LatentSimplexPosition(n_clusters=12, random_state=0, verbose=sys.stderr.isatty())
     model.fit(digits.views)
+    model.verbose = False
     with one_line(OSError):
+        out.mkdir(parents=True, exist_ok=True)
         model.save(out / "digits.model")
         _write_labels(model, digits, out / "labels.csv")
         model.report(out / "report.html")
@@ -138,7 +194,10 @@ def demo(out: Path) -> None:
 @click.argument("model", type=FILE)
 @click.option("--out", type=FILE, help="Where to write the page; MODEL with .html unless given.")
 def report(model: Path, out: Path | None) -> None:
-    """Write a self-contained HTML page about the fitted model in the file MODEL."""
+    """Write an HTML page about a fitted model.
+
+    MODEL is a file that fit or LatentSimplexPosition.save wrote. The page needs no network and no other files.
+    """
     fitted = _loaded(model)
     out = model.with_name(f"{model.name}.html") if out is None else out
     with one_line(OSError):
@@ -149,7 +208,10 @@ def report(model: Path, out: Path | None) -> None:
 @main.command()
 @click.argument("model", type=FILE)
 def info(model: Path) -> None:
-    """Say in a few lines what the fitted model in the file MODEL found, and with which settings."""
+    """Say what a fitted model found.
+
+    MODEL is a file that fit or LatentSimplexPosition.save wrote. Its settings are listed too.
+    """
     from latentsimplex.report import describe, summarise
 
     summary = summarise(_loaded(model))
@@ -168,7 +230,7 @@ def _taken(name: str, options: dict[str, Any]) -> dict[str, Any]:
         if option not in EXPERIMENTS[name].options:
             takers = [other for other, experiment in EXPERIMENTS.items() if option in experiment.options]
             flag = f"--{option.removeprefix('n_')}"
-            raise click.ClickException(f"{name} takes no {flag}: leave it out, or run {' or '.join(takers)}.")
+            raise click.UsageError(f"{name} takes no {flag}: leave it out, or run {' or '.join(takers)}.")
     return given
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from latentsimplex.cli.errors import one_line
+from latentsimplex.cli.errors import made_folder, one_line
 
 if TYPE_CHECKING:
     from latentsimplex.table import Table
@@ -19,17 +19,25 @@ NAMES = ["digits", "fruit", "leukaemia", "stick-figures"]
 @click.command()
 @click.argument("name", type=click.Choice(NAMES), required=False)
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=".", show_default=True, help="Where to write."
+    "--out",
+    type=click.Path(path_type=Path),
+    default=".",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where to write.",
 )
 def data(name: str | None, out: Path) -> None:
-    """List the bundled data, or write those of a NAME into files that fit reads, with what is known of them."""
+    """List the bundled data, or write some of them.
+
+    Without a name the data are listed. With one they are written into files that fit reads, and what is known of
+    the samples, such as their classes, into another.
+    """
     if name is None:
         for each in NAMES:
             click.echo(f"{each}: {_load(each).description}")
         return
     found = _load(name)
-    with one_line(OSError):
-        out.mkdir(parents=True, exist_ok=True)
+    with made_folder(out), one_line(OSError):
         views, truth = out / f"{name}.{'csv' if name == 'leukaemia' else 'npz'}", out / f"{name}_truth.csv"
         if name == "leukaemia":
             _expression(found).to_csv(views)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import click
 
@@ -18,7 +20,43 @@ def one_line(*kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kinds as error:
-        raise click.ClickException(" ".join(str(error).split())) from None
+        raise click.ClickException(_sentence(error)) from None
+
+
+def _sentence(error: Exception) -> str:
+    """Return what an error says in one line; what the system says of a path gets words around it."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{os.fspath(error.filename)!r} cannot be used ({error.strerror.lower()}): give another path."
+    return " ".join(str(error).split())
+
+
+def check_folder(out: Path, option: str = "--out") -> None:
+    """Refuse a folder that cannot be written into, before anything is read or computed."""
+    if out.exists() and not out.is_dir():
+        raise click.BadParameter(f"{str(out)!r} is a file: give a folder.", param_hint=repr(option))
+    there = next(parent for parent in (out, *out.absolute().parents) if parent.exists())
+    if not there.is_dir():
+        raise click.BadParameter(f"{str(there)!r} is a file, not a folder.", param_hint=repr(option))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise click.ClickException(
+            f"Nothing can be written into {str(there)!r}: choose another folder with {option}."
+        )
+
+
+@contextmanager
+def made_folder(out: Path) -> Iterator[None]:
+    """Make a folder, or refuse one that cannot be written into; where all ends in an error it leaves no empty one."""
+    check_folder(out)
+    new = not out.exists()
+    with one_line(OSError):
+        out.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if new:
+            with suppress(OSError):  # there is something in it
+                out.rmdir()
+        raise
 
 
 @contextmanager
@@ -27,8 +65,17 @@ def on_interrupt(sentence: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"Interrupted: {sentence}", err=True)
+        click.echo(f"\nInterrupted: {sentence}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+class Commands(click.Group):
+    """Commands that Ctrl-C ends in one line and with its own status, whichever it is."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that was asked for."""
+        with on_interrupt("the command had not ended."):
+            return super().invoke(ctx)
 
 
 @contextmanager

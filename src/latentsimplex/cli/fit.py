@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from latentsimplex.cli.errors import INTERRUPTED, on_interrupt, one_line, warnings_as_lines
+from latentsimplex.cli.errors import INTERRUPTED, made_folder, on_interrupt, one_line, warnings_as_lines
+from latentsimplex.cli.values import Device, Memory
 
 if TYPE_CHECKING:
     from latentsimplex.estimator import LatentSimplexPosition
+    from latentsimplex.table import Table
 
-FILE = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, readable=False)  # whether it can be read is found when it is
 COUNT = click.IntRange(min=1)
 SIMILARITIES = ["auto", "local-scaling", "diffusion", "precomputed"]
+WRITTEN = re.compile(
+    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|uncertainty|memberships_pattern\d+)\.csv"
+)
+"""Names of the files that a fit may write."""
+ENDING = b"\nCtrl-C: ending with the best result so far. Press it again to give up.\n"
 
 
 @click.command()
@@ -23,27 +34,80 @@ SIMILARITIES = ["auto", "local-scaling", "diffusion", "precomputed"]
     "--views",
     default="whole",
     show_default=True,
-    help="How one table is cut into views: whole, columns, or a CSV file that gives for each column its view; "
-    "for .h5ad also layers, obsm or the name of a column of var.",
+    metavar="CUT",
+    help="How one table is cut into views: whole (one view), columns (a view each), or a CSV file with a line of "
+    "names and then, in each line, a column and its view. For .h5ad also layers, obsm, or a column of var.",
 )
-@click.option("--clusters", type=COUNT, default=10, show_default=True, help="At most so many in a pattern.")
-@click.option("--patterns", type=COUNT, default=10, show_default=True, help="At most so many.")
+@click.option("--layer", metavar="NAME", help="The layer of an .h5ad to take in place of X.")
+@click.option(
+    "--clusters",
+    type=COUNT,
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="The most clusters that a pattern may have.",
+)
+@click.option(
+    "--patterns",
+    type=COUNT,
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="The most patterns that there may be.",
+)
 @click.option(
     "--similarity",
     type=click.Choice(SIMILARITIES),
     default="auto",
     show_default=True,
-    help="How a view becomes similarities; precomputed if it holds them.",
+    help="How a view becomes similarities of samples; precomputed if it holds them.",
 )
-@click.option("--n-init", type=COUNT, default=3, show_default=True, help="Starts; the best is kept.")
-@click.option("--device", default="cpu", show_default=True, help="Where to compute: cpu, or cuda.")
-@click.option("--memory-limit", metavar="SIZE", help="Like 2GB; half of what is free unless given.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the answer.")
-@click.option("--out", type=FILE, default="fit", show_default=True, help="Folder for what is written.")
-@click.option("--quiet", is_flag=True, help="Show no progress and no summary.")
+@click.option(
+    "--n-init",
+    type=COUNT,
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Starts of the search; the best is kept.",
+)
+@click.option(
+    "--device",
+    type=Device(),
+    default="cpu",
+    show_default=True,
+    metavar="NAME",
+    help="Where to compute: cpu, cuda (or cuda:1 and so on), mps or torch.",
+)
+@click.option(
+    "--memory-limit", type=Memory(), metavar="SIZE", help="Like 2GB; half of what is free unless given."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The same seed gives the same answer.",
+)
+@click.option(
+    "--out",
+    type=FILE,
+    default="fit",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where to write; what is of the same name there is replaced.",
+)
+@click.option("--quiet", "shown", flag_value="nothing", help="Show no progress and no summary.")
+@click.option(
+    "--verbose",
+    "shown",
+    flag_value="lines",
+    help="Show progress also where standard error is not a terminal, in a few lines.",
+)
 def fit(
     files: tuple[Path, ...],
     views: str,
+    layer: str | None,
     clusters: int,
     patterns: int,
     similarity: str,
@@ -52,22 +116,47 @@ def fit(
     memory_limit: str | None,
     seed: int,
     out: Path,
-    quiet: bool,
+    shown: str | None,
 ) -> None:
-    """Fit the model to data in files; write it with tables of what it found and a report.
+    """Fit the model to data in files.
 
-    FILE is a table with a row for each sample (.csv, .tsv, .parquet), NumPy arrays (.npy, .npz), an AnnData (.h5ad)
-    or a MuData (.h5mu). Several files are a view each.
+    FILE is a table with a row for each sample (.csv, .tsv, also with .gz; .parquet), NumPy arrays (.npy, .npz), an
+    AnnData (.h5ad) or a MuData (.h5mu, a view for each modality).
+
+    Several files are a view each. Where they name their samples, the names say who is who, whatever the order;
+    where they do not, rows must be in the same order.
+
+    \b
+    Into the folder --out go
+      fit.model        the model, for info, report and latentsimplex.load
+      report.html      a page about what was found
+      labels.csv       clusters of each sample: consensus, and in each pattern
+      view_labels.csv  clusters of each sample in each view
+      views.csv        pattern of each view, how sure that is, its weight
+      memberships_pattern0.csv and so on
+                       probabilities of the clusters of each sample
+      uncertainty.csv  how sure the consensus is of each sample
+      fit.h5ad or fit.h5mu
+                       a copy of such an input with results in obs, obsm, uns
+
+    Ctrl-C ends the fit early and writes the best result so far; a second one gives up. The exit status is 0 when
+    all went well, 1 for bad data, 2 for wrong usage and 130 after Ctrl-C.
     """
     from latentsimplex.estimator import LatentSimplexPosition
     from latentsimplex.files import read_data
+    from latentsimplex.frames import UnknownViews
     from latentsimplex.interruption import kept_on_interrupt
     from latentsimplex.report import describe, summarise
 
-    with on_interrupt("the fit had not ended, and nothing was written."):
+    _check_kept(files, out)
+    if similarity == "precomputed" and views != "whole":
+        raise click.UsageError("--similarity precomputed takes similarities as they are: leave out --views.")
+    with made_folder(out), on_interrupt("the fit had not ended, and nothing was written."):
         with one_line(OSError, ValueError, ImportError), warnings_as_lines():
-            out.mkdir(parents=True, exist_ok=True)
-            given = read_data(files, views)
+            try:
+                given = read_data(files, views, layer)
+            except UnknownViews as error:
+                raise click.UsageError(str(error)) from None
         model = LatentSimplexPosition(
             clusters,
             patterns,
@@ -77,17 +166,19 @@ def fit(
             device=device,
             memory_limit=memory_limit,
             random_state=seed,
-            verbose=not quiet,
+            verbose=shown == "lines" or (shown is None and sys.stderr.isatty()),
         )
         with (
             one_line(ValueError, ImportError, MemoryError),
             warnings_as_lines(),
-            kept_on_interrupt() as pressed,
+            kept_on_interrupt(lambda: os.write(2, ENDING)) as pressed,
         ):
             model.fit(given.data)
-    with on_interrupt(f"what is in {out} is incomplete."), one_line(OSError):
-        paths = write_fit(model, out)
-    if not quiet:
+    model.verbose = False  # a file of the model is the same wherever it was fitted
+    del given
+    with on_interrupt(f"what is in {out} is incomplete."), one_line(OSError, ValueError, ImportError):
+        paths = write_fit(model, out, files)
+    if shown != "nothing":
         click.echo(describe(summarise(model)))
         for what, path in paths.items():
             click.echo(f"{what}: {path}")
@@ -96,24 +187,47 @@ def fit(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def write_fit(model: LatentSimplexPosition, folder: Path) -> dict[str, Path]:
-    """Write the model, its tables and its report into a folder, and return where each is."""
-    from latentsimplex.frames import labels_table, memberships_table, views_table
-    from latentsimplex.uncertainty import model_uncertainty
+def _check_kept(files: Sequence[Path], out: Path) -> None:
+    """Refuse to write over the data."""
+    for path in files:
+        if path.resolve().parent == out.resolve() and WRITTEN.fullmatch(path.name):
+            raise click.BadParameter(
+                f"{str(path)!r} would be overwritten: choose another folder.", param_hint="'--out'"
+            )
 
-    tables = {
-        "Labels": ("labels.csv", labels_table(model)),
-        "Views": ("views.csv", views_table(model)),
-        "Uncertainty": ("uncertainty.csv", model_uncertainty(model)),
-    }
-    for l in range(model.n_patterns_):
-        tables[f"Memberships, pattern {l}"] = (f"memberships_pattern{l}.csv", memberships_table(model, l))
+
+def write_fit(model: LatentSimplexPosition, folder: Path, files: Sequence[Path] = ()) -> dict[str, Path]:
+    """Write the model, its tables and its report into a folder, and return where each is.
+
+    Where ``files`` is one AnnData or MuData, a copy of it with the results is written too.
+    """
+    from latentsimplex.files import CONTAINERS, write_copy
+
     for stale in folder.glob("memberships_pattern*.csv"):  # an earlier fit may have found more patterns
         stale.unlink()
     paths = {"Model": folder / "fit.model", "Report": folder / "report.html"}
     model.save(paths["Model"])
     model.report(paths["Report"])
-    for what, (name, table) in tables.items():
+    for what, (name, table) in tables_of(model).items():
         paths[what] = folder / name
         table.to_csv(paths[what])
+    if len(files) == 1 and (kind := files[0].suffix.lower()) in CONTAINERS:
+        paths["Data with results"] = folder / f"fit{kind}"
+        write_copy(model, files[0], paths["Data with results"])
     return paths
+
+
+def tables_of(model: LatentSimplexPosition) -> dict[str, tuple[str, Table]]:
+    """Return the tables of a fit with the names of their files."""
+    from latentsimplex.frames import labels_table, memberships_table, view_labels_table, views_table
+    from latentsimplex.uncertainty import model_uncertainty
+
+    tables = {
+        "Labels": ("labels.csv", labels_table(model)),
+        "Labels by view": ("view_labels.csv", view_labels_table(model)),
+        "Views": ("views.csv", views_table(model)),
+        "Uncertainty": ("uncertainty.csv", model_uncertainty(model)),
+    }
+    for l in range(model.n_patterns_):
+        tables[f"Memberships, pattern {l}"] = (f"memberships_pattern{l}.csv", memberships_table(model, l))
+    return tables
