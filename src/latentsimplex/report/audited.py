@@ -9,9 +9,9 @@ import numpy as np
 from latentsimplex.audit import audit_consensus
 from latentsimplex.estimator import LatentSimplexPosition
 
-MAX_WORK = 700_000
+MAX_WORK = 12_000_000
 """Samples times patterns times clusters squared: the consensus is formed anew without each pattern, and above this
-that takes more than a second or two."""
+(20,000 samples in six patterns of ten clusters) that takes more than three to ten seconds."""
 
 
 def audited(model: LatentSimplexPosition) -> dict[str, Any]:
