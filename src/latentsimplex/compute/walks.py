@@ -14,6 +14,8 @@ from latentsimplex.compute.loops import LN2, compiled, logarithms
 
 EXPONENT_ONE = 1023
 LARGEST_WORD = np.int32(2**31 - 1)
+TIED = 8
+"""Affinities that differ by so many of their last bits are tied: rounding made the difference."""
 LEAST_EXPONENT = -700.0
 """Below this a number has an exponential of 0."""
 LARGEST_MISS = 1e-13
@@ -157,7 +159,7 @@ def make_walk(affinity: np.ndarray, k: int, tiny: float) -> None:  # pragma: no 
         for j in range(i):
             affinity[i, j] = affinity[j, i]
     for i in range(n):
-        least[i] = ordered(affinity[i].view(np.int32), n - k)
+        least[i] = ordered(affinity[i].view(np.int32), n - k) - TIED
     for i in range(n):
         row, own = affinity[i], least[i]
         bits = row.view(np.int32)

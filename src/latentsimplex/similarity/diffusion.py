@@ -38,6 +38,8 @@ LONGEST_KNOWN = 1 << 14
 """Powers of eigenvalues that are known to single precision are known this far."""
 TINY = 1e-12
 """Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
+TIED = 1e-6
+"""Affinities that differ by no more than this share of themselves are tied: rounding made the difference."""
 BALANCING_STEPS = 20
 QUANTILE, POWER = 0.3, 2.0
 """The local scaling that chooses and weighs neighbours: as wide as the author's notebook has it, and smooth."""
@@ -141,7 +143,7 @@ class Diffusion:
         affinity = xp.exp(-scaling.square(X))
         diagonals(affinity)[:] = -1.0  # no sample is its own neighbour
         least = ranked(affinity, n - self.n_neighbours(n))
-        near = affinity >= least[..., None]
+        near = affinity >= (1 - TIED) * least[..., None]
         weights = affinity * (near | near.swapaxes(-1, -2))
         diagonals(weights)[:] = 0.0
         weights += TINY
