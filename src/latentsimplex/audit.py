@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.validation import check_is_fitted
 
-from latentsimplex._types import Array, Indices
+from latentsimplex._types import Array
 from latentsimplex.calibration import pair_brier
 from latentsimplex.coassignment import CoAssignment
 from latentsimplex.consensus import Consensus, form_consensus
@@ -43,8 +43,10 @@ class ConsensusAudit:
         "weight 0" where it is excluded), ``weight``, ``share`` of all weights, ``agreement`` (NMI of its labels
         with the consensus), ``influence`` (the change of P_bar without it, over the norm of P_bar) and
         ``label_agreement`` (NMI of the consensus labels with and without it). An excluded view changes nothing.
-        ``label_agreement`` is that of the heaviest view of the pattern, and so exact where views of a pattern
-        weigh the same.
+        ``label_agreement`` is that of the heaviest view of the pattern, and so right where views of a pattern
+        weigh the same; labels without a view are sought near those with it and those of the patterns. A
+        constant view is one with a single cluster where the model does not tell them apart, as after a fit to
+        more views than a search looks at.
     patterns : Table
         One row a pattern: ``pattern``, ``n_clusters``, ``n_views``, ``n_kept``, ``share``, ``agreement``, and
         ``influence`` and ``label_agreement`` of leaving out all of its views.
@@ -78,8 +80,11 @@ def audit_consensus(model: LatentSimplexPosition, weights: Any = None) -> Consen
     [0.33, 0.33, 0.33]
     """
     check_is_fitted(model)
-    consensus = model.consensus(weights)
-    return ConsensusAudit(consensus, _view_table(model, consensus), _pattern_table(model, consensus))
+    known = weights is None or np.array_equal(weights, model.consensus_.weights)
+    consensus = model.consensus_ if known else model.consensus(weights)
+    distances = _distances(model, consensus)
+    patterns = _pattern_table(model, consensus, distances)
+    return ConsensusAudit(consensus, _view_table(model, consensus, distances, patterns), patterns)
 
 
 def consensus_weights(model: LatentSimplexPosition, by: str = "view") -> Array:
@@ -117,11 +122,18 @@ def consensus_weights(model: LatentSimplexPosition, by: str = "view") -> Array:
     raise ValueError(f"by={by!r} is unknown: choose 'view', 'pattern' or 'evidence'.")
 
 
-def _view_table(model: LatentSimplexPosition, consensus: Consensus) -> Table:
+def _view_table(
+    model: LatentSimplexPosition, consensus: Consensus, distances: Array, of_patterns: Table
+) -> Table:
     patterns, u = model.view_patterns_, consensus.weights
-    heaviest = [np.argmax(np.where(patterns == l, u, -1)) for l in range(model.n_patterns_)]
-    agreement = np.array([_labels_without(model, consensus, np.array([v])) for v in heaviest])
     kept = u > 0
+    heaviest = np.zeros(model.n_patterns_)
+    np.maximum.at(heaviest, patterns, u)
+    alone = of_patterns["n_kept"] <= 1  # without its one view a pattern is left out altogether
+    gone = np.where(alone, 0, heaviest)
+    label_agreement = np.where(
+        alone, of_patterns["label_agreement"], _label_agreement(model, consensus, gone)
+    )
     return Table(
         {
             "view": model.view_names_in_,
@@ -130,27 +142,26 @@ def _view_table(model: LatentSimplexPosition, consensus: Consensus) -> Table:
             "reason": _reasons(model, kept),
             "weight": u,
             "share": _shares(u),
-            "agreement": _agreement(model, consensus)[patterns],
-            "influence": _influence(consensus, u, _distances(model, consensus)[patterns]),
-            "label_agreement": np.where(kept, agreement[patterns], 1.0),
+            "agreement": of_patterns["agreement"][patterns],
+            "influence": _influence(consensus, u, distances[patterns]),
+            "label_agreement": np.where(kept, label_agreement[patterns], 1.0),
         }
     )
 
 
-def _pattern_table(model: LatentSimplexPosition, consensus: Consensus) -> Table:
-    patterns, u = model.view_patterns_, consensus.weights
-    own = [np.flatnonzero(patterns == l) for l in range(model.n_patterns_)]
-    weights = np.array([u[views].sum() for views in own])
+def _pattern_table(model: LatentSimplexPosition, consensus: Consensus, distances: Array) -> Table:
+    patterns, d = model.view_patterns_, model.n_patterns_
+    weights = _pattern_weights(model, consensus)
     return Table(
         {
-            "pattern": np.arange(model.n_patterns_),
+            "pattern": np.arange(d),
             "n_clusters": model.n_clusters_,
-            "n_views": np.array([len(views) for views in own]),
-            "n_kept": np.array([np.count_nonzero(u[views]) for views in own]),
+            "n_views": np.bincount(patterns, minlength=d),
+            "n_kept": np.bincount(patterns[consensus.weights > 0], minlength=d),
             "share": _shares(weights),
             "agreement": _agreement(model, consensus),
-            "influence": _influence(consensus, weights, _distances(model, consensus)),
-            "label_agreement": np.array([_labels_without(model, consensus, views) for views in own]),
+            "influence": _influence(consensus, weights, distances),
+            "label_agreement": _label_agreement(model, consensus, weights),
         }
     )
 
@@ -160,6 +171,11 @@ def _reasons(model: LatentSimplexPosition, kept: np.ndarray) -> np.ndarray:
     reasons = np.where(single, "single cluster", "weight 0")
     reasons = np.where(model.initial_view_patterns_ == -1, "constant view", reasons)
     return np.where(kept, "", reasons)
+
+
+def _pattern_weights(model: LatentSimplexPosition, consensus: Consensus) -> Array:
+    u = consensus.weights
+    return np.bincount(model.view_patterns_, weights=u, minlength=model.n_patterns_).astype(np.float64)
 
 
 def _shares(weights: Array) -> Array:
@@ -192,16 +208,24 @@ def _influence(consensus: Consensus, gone: Array, distances: Array) -> Array:
     return influence
 
 
-def _labels_without(model: LatentSimplexPosition, consensus: Consensus, views: Indices) -> float:
-    """Return the NMI of the consensus labels with those of the consensus without some views."""
-    rest = np.delete(consensus.weights, views)
-    if not consensus.weights[views].any():
-        return 1.0
-    labels = np.zeros_like(consensus.labels)
-    if rest.any():
-        patterns, names = np.delete(model.view_patterns_, views), np.delete(model.view_names_in_, views)
-        labels = form_consensus(patterns, model.memberships_, names, rest).labels
-    return float(normalized_mutual_info_score(consensus.labels, labels))
+def _label_agreement(model: LatentSimplexPosition, consensus: Consensus, gone: Array) -> Array:
+    """Return for each pattern the NMI of the consensus labels with those without so much of its weight (d,)."""
+    weights = _pattern_weights(model, consensus)
+    agreement = np.ones(len(weights))
+    for l in np.flatnonzero(gone):
+        rest = np.where(np.arange(len(weights)) == l, weights - gone, weights)
+        labels = _labels_of(model, rest, consensus.labels)
+        agreement[l] = normalized_mutual_info_score(consensus.labels, labels)
+    return agreement
+
+
+def _labels_of(model: LatentSimplexPosition, weights: Array, labels: np.ndarray) -> np.ndarray:
+    """Return the consensus labels with these weights of the patterns (d,), sought near those that there are."""
+    if not weights.any():
+        return np.zeros_like(labels)
+    near = np.vstack([labels, model.pattern_labels_])
+    everyone = np.arange(len(weights))
+    return form_consensus(everyone, model.memberships_, everyone, weights, near).labels
 
 
 def _distance(P: CoAssignment, Q: CoAssignment) -> float:

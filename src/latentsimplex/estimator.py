@@ -136,7 +136,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     start_agreement_ : (n_init,) array
         How far each start clusters the samples of the views as the best one does: NMI, mean over views.
     initial_view_patterns_ : (V,) array
-        The k-means start of the run that was kept; -1 for a constant view, and for views beyond those that a
+        The k-means start of the run that was kept; -1 for a constant view, -2 for views beyond those that a
         search with moves looks at (100 for each of ``n_patterns``).
     view_names_in_, sample_names_in_ : arrays of str
         ``sample_names_in_`` is None where the data had no row names.
@@ -286,6 +286,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
             curve, expected, self.converged_ = [0.0], [0.0], True
             self.start_losses_, self.start_agreement_ = np.zeros(self.n_init), np.ones(self.n_init)
         else:
+            self.initial_view_patterns_[informative] = -2
             self.initial_view_patterns_[search.searched] = search.start_labels
             fit = search.fit
             curve, expected, self.converged_ = fit.loss_curve, fit.expected_loss_curve, bool(fit.converged)

@@ -236,7 +236,7 @@ def _check_indices(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
         "pattern_labels_": (0, arrays["n_clusters_"][:, None]),
         "labels_": (0, n_samples),
         "consensus_/labels": (0, n_samples),
-        "initial_view_patterns_": (-1, n_views),
+        "initial_view_patterns_": (-2, n_views),
     }
     for name, (low, high) in bounds.items():
         _require(bool(np.all((arrays[name] >= low) & (arrays[name] < high))), f"{name} is out of range")

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
 from latentsimplex._types import Array
-from latentsimplex.kmeans import kmeans, kmeans_near
+from latentsimplex.kmeans import kmeans_near
 
 KMEANS_STARTS = 100
 
@@ -64,9 +64,9 @@ def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = No
     with threadpool_limits(1):  # the problem is too small for threads, and the result must not depend on them
         U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
     coordinates = U[:, :n_clusters] / root_degree
-    if near is not None:
-        return kmeans_near(coordinates, n_clusters, near)
-    return kmeans(coordinates, n_clusters, KMEANS_STARTS)
+    if near is None:
+        return kmeans_near(coordinates, n_clusters, np.empty((0, len(factor))), KMEANS_STARTS)
+    return kmeans_near(coordinates, n_clusters, near)
 
 
 def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:

@@ -37,7 +37,7 @@ from latentsimplex.similarity import (
     clip_exponents,
     tables_exponents,
 )
-from latentsimplex.similarity.local_scaling import standardised
+from latentsimplex.similarity.local_scaling import OUTLYING, place_and_scale, standardised
 
 CLOUD_SAMPLES = 300
 """T / n hardly depends on n, so clouds need not be larger."""
@@ -154,10 +154,13 @@ class Spread(NamedTuple):
 def spread(X: Array) -> Spread:
     """Return the shape of a cloud like X.
 
-    Directions are those of standardised features, so that no unit of measurement decides which they are.
+    Directions are those of standardised features, so that no unit of measurement decides which they are, and outliers
+    count as far as they are no outliers.
     """
-    _, scales, directions = np.linalg.svd(standardised(X), full_matrices=False)
-    return Spread(X.mean(axis=0), scales[:2, None] * directions[:2] / np.sqrt(len(X) - 1) * X.std(axis=0))
+    place, scale = place_and_scale(X)
+    features = np.clip(standardised(X), -OUTLYING, OUTLYING)
+    _, scales, directions = np.linalg.svd(features - features.mean(axis=0), full_matrices=False)
+    return Spread(place[0], scales[:2, None] * directions[:2] / np.sqrt(len(X) - 1) * scale)
 
 
 def cloud(shape: Spread, n: int, rng: np.random.Generator) -> Array:

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import entropy
 from sklearn.metrics import normalized_mutual_info_score
 
-from latentsimplex import LatentSimplexPosition
+from latentsimplex import LatentSimplexPosition, plan
 from latentsimplex.audit import audit_consensus, consensus_weights
 from latentsimplex.consensus import form_consensus
 from made_model import made_model
@@ -26,6 +26,7 @@ def model():
         view_names=["a", "b", "c", "flat", "constant", "d"],
     )
     model.initial_view_patterns_ = np.array([0, 1, 0, 2, -1, 0])
+    model.view_responsibilities_[4] = [0, 0, 1]
     return model
 
 
@@ -122,6 +123,33 @@ def test_the_only_view_with_a_weight():
     assert audit.views["reason"].tolist() == ["", "weight 0"]
 
 
+def test_many_samples():
+    """More than the starts of a labelling compete on: the labels are those that all starts on all samples give."""
+    rng = np.random.default_rng(5)
+    labels = np.array([rng.integers(4, size=2500), np.zeros(2500, dtype=int), rng.integers(3, size=2500)])
+    labels[1] = np.where(rng.random(2500) < 0.8, labels[0], rng.integers(4, size=2500))
+    blurred = [
+        0.8 * np.eye(k)[own] + 0.2 * rng.dirichlet([1] * k, size=2500)
+        for own, k in zip(labels, (4, 4, 3), strict=True)
+    ]
+    model = made_model(blurred, [0, 0, 1, 2])
+    audit = audit_consensus(model)
+    for l in range(3):
+        rest = np.flatnonzero(model.view_patterns_ != l)
+        expected = form_consensus(model.view_patterns_[rest], blurred, rest).labels
+        expected = normalized_mutual_info_score(expected, model.labels_)
+        assert audit.patterns["label_agreement"][l] == pytest.approx(expected, abs=0.01)
+    # a pattern with one view is left out with it
+    assert audit.views["label_agreement"][2:].tolist() == audit.patterns["label_agreement"][1:].tolist()
+
+
+def test_the_consensus_is_not_formed_again(model):
+    for weights in (None, model.consensus_.weights):
+        assert audit_consensus(model, weights).consensus is model.consensus_
+    other = audit_consensus(model, [1, 2, 1, 1, 1, 1]).consensus
+    np.testing.assert_array_equal(other.weights, [1, 2, 1, 0, 0, 1])
+
+
 def test_nothing_to_audit():
     audit = audit_consensus(made_model([ONE], [0, 0]))
     assert audit.views["reason"].tolist() == ["single cluster"] * 2
@@ -172,6 +200,34 @@ def test_a_fit_with_noise_and_a_constant(one_cloud):
     table = audit_consensus(model).views
     assert table["reason"].tolist() == ["", "constant view"]
     assert table["agreement"][0] == pytest.approx(1)
+
+
+def noisy(S, rng):
+    """Return similarities (30, 30) with a little noise."""
+    noise = np.tril(rng.normal(0, 0.03, size=S.shape), -1)
+    return np.where(np.eye(30, dtype=bool), 1, np.clip(S + noise + noise.T, 0, 1))
+
+
+@pytest.fixture(name="similarities")
+def _similarities():
+    """Ten views with two clusters and ten with one in turn, then two constant ones."""
+    labels, rng = np.repeat([0, 1], 15), np.random.default_rng(0)
+    two, one = np.where(labels[:, None] == labels, 0.9, 0.1), np.full((30, 30), 0.5)
+    return np.array([noisy(two if v % 2 else one, rng) for v in range(20)] + [np.ones((30, 30))] * 2)
+
+
+@pytest.mark.parametrize("searched", [5, 100])
+def test_views_that_a_search_did_not_look_at_are_not_constant(searched, similarities, monkeypatch):
+    monkeypatch.setattr(plan, "SEARCHED_VIEWS", searched)
+    model = LatentSimplexPosition(2, 2, n_init=1, random_state=0, similarity="precomputed")
+    with pytest.warns(UserWarning, match="2 of 22 views are constant"):
+        model.fit(similarities)
+    assert (model.initial_view_patterns_ >= 0).sum() == min(2 * searched, 20)
+    assert (model.initial_view_patterns_ == -1).tolist() == [False] * 20 + [True] * 2
+    assert model.n_clusters_[model.view_patterns_].tolist() == [1, 2] * 10 + [1, 1]
+    assert (
+        audit_consensus(model).views["reason"].tolist() == ["single cluster", ""] * 10 + ["constant view"] * 2
+    )
 
 
 def test_misuse(model):

@@ -6,16 +6,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
-from latentsimplex.experiments import covariates
 from latentsimplex.experiments.covariates import (
     Levels,
     as_levels,
     associate,
     distinct_labelings,
-    nmi_table,
-    permutation_p,
-    permuted_maxima,
-    random_baseline,
     ranked_views,
 )
 
@@ -24,32 +19,24 @@ def naive(labelings, others):
     return np.array([[normalized_mutual_info_score(a, b) for b in others] for a in labelings])
 
 
+def related(labelings, codes, rng, n_permutations, n_views=None):
+    """Return the association with a covariate of these codes, the views taking the labelings in turn."""
+    which = np.arange(n_views or len(labelings)) % len(labelings)
+    return associate(labelings, which, Levels(np.asarray(codes), "values"), rng, n_permutations)
+
+
 # NMI
 
 
-@pytest.mark.parametrize(("n", "clusters", "levels"), [(2, 2, 2), (15, 3, 4), (40, 30, 2), (90, 5, 14)])
+@pytest.mark.parametrize(("n", "clusters", "levels"), [(4, 2, 2), (15, 3, 4), (40, 30, 2), (90, 5, 14)])
 def test_nmi_is_that_of_scikit_learn(n, clusters, levels):
     rng = np.random.default_rng(n)
-    labelings, others = rng.integers(clusters, size=(6, n)), rng.integers(levels, size=(9, n))
-    others[0] = labelings[0] + 5  # the same partition under other names
-    others[1], labelings[1] = 0, 3  # no split at all
-    found = nmi_table(labelings, others)
-    np.testing.assert_allclose(found, naive(labelings, others), atol=1e-12)
-    assert found[0, 0] == pytest.approx(1)
-
-
-def test_nmi_in_blocks_is_nmi_at_once(monkeypatch):
-    rng = np.random.default_rng(0)
-    labelings, others = rng.integers(3, size=(4, 20)), rng.integers(4, size=(11, 20))
-    whole = nmi_table(labelings, others)
-    monkeypatch.setattr(covariates, "_BLOCK", 3 * 4 * 4 * 4)
-    np.testing.assert_array_equal(nmi_table(labelings, others), whole)
-
-
-def test_nmi_takes_names_and_truth_values():
-    labelings = np.array([[True, True, False, False]])
-    others = np.array([["b", "b", "a", "a"], ["a", "b", "a", "b"]])
-    np.testing.assert_allclose(nmi_table(labelings, others), [[1, 0]], atol=1e-12)
+    labelings, codes = rng.integers(clusters, size=(6, n)), np.arange(n) % levels
+    labelings[0] = codes + 5  # the same partition under other names
+    labelings[1] = 3  # no split at all
+    found = related(labelings, codes, rng, n_permutations=5)
+    np.testing.assert_allclose(found.scores, naive(labelings, [codes])[:, 0], atol=1e-12)
+    assert (found.best, found.largest) == (0, pytest.approx(1))
 
 
 # Levels
@@ -118,7 +105,6 @@ def test_distinct_labelings_are_partitions():
 
 def test_p_value_is_the_share_of_all_permutations():
     """With every permutation counted once, chance is exact; many random ones must come close."""
-    rng = np.random.default_rng(3)
     labelings = np.array([[0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 2, 2, 0]])
     codes = np.array([0, 0, 0, 0, 1, 1, 1])
     observed = naive(labelings, [codes]).max()
@@ -127,23 +113,19 @@ def test_p_value_is_the_share_of_all_permutations():
         naive(labelings, [np.isin(np.arange(7), ones)]).max() >= observed - 1e-9
         for ones in itertools.combinations(range(7), 3)
     ]
-    found = permutation_p(observed, permuted_maxima(labelings, codes, 4000, rng))
-    assert found == pytest.approx(np.mean(every), abs=4 * np.sqrt(0.25 / 4000))
+    found = related(labelings, codes, np.random.default_rng(3), n_permutations=4000)
+    assert found.p_value == pytest.approx(np.mean(every), abs=4 * np.sqrt(0.25 / 4000))
 
 
-def test_maxima_are_those_of_shuffled_covariates():
+def test_chance_is_that_of_shuffled_covariates():
     labelings = np.random.default_rng(1).integers(3, size=(4, 12))
     codes = np.repeat([0, 1, 2], 4)
-    maxima = permuted_maxima(labelings, codes, 5, np.random.default_rng(2))
-    shuffled = np.random.default_rng(2).permuted(np.tile(codes, (5, 1)), axis=1)
-    np.testing.assert_allclose(maxima, naive(labelings, shuffled).max(axis=0), atol=1e-12)
-    assert len({tuple(row) for row in shuffled}) == 5
-
-
-def test_p_value_counts_what_was_observed_and_ties():
-    assert permutation_p(0.5, np.array([0.1, 0.2, 0.3])) == 0.25
-    assert permutation_p(0.2, np.array([0.1, 0.2 - 1e-13, 0.3])) == 0.75
-    assert permutation_p(0.0, np.zeros(9)) == 1
+    found = related(labelings, codes, np.random.default_rng(2), n_permutations=40)
+    shuffled = np.random.default_rng(2).permuted(np.tile(codes, (40, 1)), axis=1)
+    maxima = naive(labelings, shuffled).max(axis=0)
+    assert found.threshold == pytest.approx(np.quantile(maxima, 0.95))
+    reached = np.sum(maxima >= naive(labelings, [codes]).max() - 1e-9)
+    assert found.p_value == pytest.approx((1 + reached) / 41)
 
 
 def test_p_values_are_uniform_where_nothing_is_there():
@@ -151,8 +133,7 @@ def test_p_values_are_uniform_where_nothing_is_there():
     p = []
     for _ in range(200):
         labelings, codes = rng.integers(3, size=(5, 40)), rng.integers(4, size=40)
-        observed = nmi_table(labelings, codes[None]).max()
-        p.append(permutation_p(observed, permuted_maxima(labelings, codes, 99, rng)))
+        p.append(related(labelings, codes, rng, n_permutations=99).p_value)
     shares = np.arange(1, 201) / 200
     assert np.abs(np.sort(p) - shares).max() < 0.115  # Kolmogorov-Smirnov at one in a hundred
 
@@ -160,9 +141,7 @@ def test_p_values_are_uniform_where_nothing_is_there():
 def test_p_value_is_small_where_something_is():
     labels = np.repeat([0, 1], 15)
     noise = np.random.default_rng(0).integers(2, size=(6, 30))
-    found = associate(
-        np.vstack([noise, labels]), Levels(labels, "values"), 7, np.random.default_rng(0), n_permutations=199
-    )
+    found = related(np.vstack([noise, labels]), labels, np.random.default_rng(0), n_permutations=199)
     assert (found.best, found.largest, found.p_value) == (6, pytest.approx(1), 1 / 200)
     assert found.threshold < 1
 
@@ -172,15 +151,20 @@ def test_p_value_is_small_where_something_is():
 
 def test_baseline_is_the_largest_over_probabilities():
     codes = np.repeat([0, 1, 2], 5)
-    found = random_baseline(codes, 8, np.random.default_rng(5))
-    draws = np.random.default_rng(5).random((9, 8, 15))
+    rng = np.random.default_rng(5)
+    found = related(codes[None], codes, rng, n_permutations=10, n_views=8)
+    again = np.random.default_rng(5)
+    again.permuted(np.tile(codes, (10, 1)), axis=1)  # what the permutations drew before
+    draws = again.random((9, 8, 15))
     vectors = [draws[k] < (k + 1) / 10 for k in range(9)]
-    assert found == pytest.approx(naive(np.concatenate(vectors), [codes]).max())
+    assert found.baseline == pytest.approx(naive(np.concatenate(vectors), [codes]).max())
 
 
 def test_baseline_grows_with_the_number_of_vectors():
     codes = np.repeat([0, 1], 20)
-    few, many = (random_baseline(codes, k, np.random.default_rng(0)) for k in (2, 400))
+    few, many = (
+        related(codes[None], codes, np.random.default_rng(0), 1, n_views).baseline for n_views in (2, 400)
+    )
     assert 0 < few < many < 1
 
 
@@ -192,9 +176,10 @@ def test_missing_samples_are_left_out_of_everything():
     labelings, column = rng.integers(3, size=(4, 30)), rng.integers(3, size=30).astype(str)
     column[::4] = ""
     kept = column != ""
-    found = associate(labelings, as_levels(column), 10, np.random.default_rng(1), n_permutations=50)
+    which = np.arange(10) % 4
+    found = associate(labelings, which, as_levels(column), np.random.default_rng(1), n_permutations=50)
     again = associate(
-        labelings[:, kept], as_levels(column[kept]), 10, np.random.default_rng(1), n_permutations=50
+        labelings[:, kept], which, as_levels(column[kept]), np.random.default_rng(1), n_permutations=50
     )
     np.testing.assert_allclose(found.scores, naive(labelings[:, kept], [column[kept]])[:, 0], atol=1e-12)
     assert found.n_samples == kept.sum() == 22

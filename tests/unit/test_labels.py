@@ -5,6 +5,8 @@ import pytest
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
+from latentsimplex import kmeans as module
+from latentsimplex.kmeans import kmeans, kmeans_near
 from latentsimplex.labels import (
     joint_labels,
     match_labels,
@@ -86,6 +88,43 @@ def test_joint_labels_are_numbered_as_the_columns():
 def test_labels_do_not_depend_on_the_order_of_columns():
     W, _ = blurred(np.random.default_rng(4), 50, 3, sharpness=0.8)
     assert same_partition(joint_labels(W), joint_labels(W[:, ::-1]))
+
+
+def inertia(X, labels):
+    return sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in np.unique(labels))
+
+
+def clouds(rng, n, k):
+    labels = rng.integers(k, size=n)
+    return 4 * np.eye(k)[labels] + rng.normal(size=(n, k)), labels
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_near_others_are_as_good_as_those_of_many_starts(seed):
+    X, labels = clouds(np.random.default_rng(seed), 200, 5)
+    best = inertia(X, kmeans(X, 5, 100))
+    for near in (labels, np.arange(200) % 5, np.zeros(200, dtype=int)):
+        assert inertia(X, kmeans_near(X, 5, near[None])) == pytest.approx(best, rel=0.01)
+
+
+def test_labels_that_cannot_be_better_stay():
+    """A partition that k-means would leave as it is wins over starts that end higher."""
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    settled = kmeans(X, 12, 300)
+    assert inertia(X, settled) < inertia(X, kmeans(X, 12, 3))
+    assert same_partition(kmeans_near(X, 12, settled[None]), settled)
+
+
+def test_starts_compete_on_some_samples_and_go_on_with_all(monkeypatch):
+    monkeypatch.setattr(module, "SAMPLED", 60)
+    X, labels = clouds(np.random.default_rng(1), 900, 3)
+    assert same_partition(kmeans_near(X, 3, labels[None]), kmeans(X, 3, 20))
+
+
+def test_spectral_labels_near_others():
+    W, clusters = blurred(np.random.default_rng(5), 60, 4)
+    assert same_partition(spectral_labels(W, 4, near=clusters[None]), clusters)
+    assert spectral_labels(np.ones((5, 1)), 1, near=np.zeros((1, 5), dtype=int)).tolist() == [0] * 5
 
 
 def test_match_labels_keeps_the_partition_and_takes_the_numbers_of_the_columns():

@@ -70,7 +70,9 @@ def test_a_tile_is_as_in_double_precision(kind, n, g):
 
     A, single_A = np.empty(n_pairs(n)), np.empty(n_pairs(n), dtype=np.float32)
     h = loops.row_terms(left, right, 0, n - 1, forward, A)
-    assert tiles.tile_terms(*in_single(left, right), 0, n - 1, forward, single_A) == pytest.approx(h, rel=1e-5)
+    assert tiles.tile_terms(*in_single(left, right), 0, n - 1, forward, single_A) == pytest.approx(
+        h, rel=1e-5
+    )
     np.testing.assert_allclose(single_A, A, rtol=1e-4, atol=1e-5)
 
 
@@ -112,4 +114,6 @@ def test_many_samples_have_the_gradient_of_few(kind, monkeypatch):
 
 def test_logarithms_of_single_precision():
     x = np.logspace(-9, 0, 400, dtype=np.float32)
-    np.testing.assert_allclose([tiles.log_of(one) for one in x], np.log(x.astype(float)), rtol=3e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        [tiles.log_of(one) for one in x], np.log(x.astype(float)), rtol=3e-6, atol=1e-7
+    )

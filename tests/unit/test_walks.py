@@ -76,7 +76,11 @@ def test_several_tables_are_read_one_by_one():
 def test_numbers_in_order(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
-    bits = rng.integers(-5, 6, n, dtype=np.int32) if seed % 2 else rng.integers(-(2**31), 2**31, n, dtype=np.int32)
+    bits = (
+        rng.integers(-5, 6, n, dtype=np.int32)
+        if seed % 2
+        else rng.integers(-(2**31), 2**31, n, dtype=np.int32)
+    )
     assert [walks.ordered(bits, k) for k in range(n)] == np.sort(bits).tolist()
 
 

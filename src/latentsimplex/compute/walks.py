@@ -14,6 +14,8 @@ from latentsimplex.compute.loops import LN2, compiled, logarithms
 
 EXPONENT_ONE = 1023
 LARGEST_WORD = np.int32(2**31 - 1)
+ROWS_AT_ONCE = 256
+"""Rows of a product of matrices in double precision that are held at a time."""
 TIED = 8
 """Affinities that differ by so many of their last bits are tied: rounding made the difference."""
 LEAST_EXPONENT = -700.0
@@ -57,14 +59,19 @@ def distances_between(X: np.ndarray, few: int, out: np.ndarray) -> None:  # prag
                 mean += X[i, f]
             for i in range(n):
                 wide[i, f] = X[i, f] - mean / n
-        products = np.dot(wide, wide.T)
+        norms = np.zeros(n)
         for i in range(n):
-            norm, row, into = products[i, i], products[i], out[i]
-            for j in range(n):
-                both = norm + products[j, j]
-                square = both - 2.0 * row[j]
-                into[j] = np.sqrt(square) if square > LARGEST_MISS * both else 0.0
-            into[i] = 0.0
+            for f in range(p):
+                norms[i] += wide[i, f] * wide[i, f]
+        for start in range(0, n, ROWS_AT_ONCE):
+            products = np.dot(wide[start : start + ROWS_AT_ONCE], wide.T)
+            for i in range(start, min(start + ROWS_AT_ONCE, n)):
+                norm, row, into = norms[i], products[i - start], out[i]
+                for j in range(n):
+                    both = norm + norms[j]
+                    square = both - 2.0 * row[j]
+                    into[j] = np.sqrt(square) if square > LARGEST_MISS * both else 0.0
+                into[i] = 0.0
         return
     columns = X.T.copy()
     for i in range(n):

@@ -25,6 +25,11 @@ BLOCK_VALUES = 1 << 22
 """Pair values of a block: as many as two passes over them find in a cache near by."""
 BATCH_ENTRIES = 1 << 18
 """Entries of the n x n matrices that a thread works on at a time."""
+BYTES_OF_A_READING = 12
+"""Bytes that a reading takes for each entry of an n x n matrix."""
+READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
+"""However many threads there are, no more batches than this are read at once, or as many as fit so many bytes. Four
+are what :mod:`latentsimplex.engines.memory` reckons with."""
 
 
 class LocalPairs:
@@ -138,8 +143,11 @@ class LocalPairs:
             constants[rows] = self._divergence.const(r).sum(axis=1, dtype=np.float64)
             F[rows] = self._divergence.f(r)
 
-        for _ in self.workers.imap(batch, self._batches(members, BATCH_ENTRIES)):
-            pass
+        batches = self._batches(members, BATCH_ENTRIES)
+        at_once = max(READ_AT_ONCE, SCRATCH_BYTES // (BYTES_OF_A_READING * self.n_samples**2))
+        for start in range(0, len(batches), at_once):
+            for _ in self.workers.imap(batch, batches[start : start + at_once]):
+                pass
         return F, constants, informative
 
     def _namer(self, members: Indices) -> Callable[[int], str]:

@@ -19,7 +19,7 @@ FLOAT, SINGLE = 8, 4
 WORKING_COPIES = 4
 """A(q), the statistics, and their copies while a step or a move is tried: each d x m."""
 SCRATCH_COPIES = 12
-"""What a kernel or a spectral start holds at its peak, about six n x n matrices, whatever d."""
+"""What four readings or a spectral start hold at their peak, about six n x n matrices, whatever d."""
 
 
 def memory_budget(limit: Any) -> int:

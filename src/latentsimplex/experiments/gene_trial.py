@@ -67,7 +67,7 @@ class Trial:
         """Compare a fitted model with covariates."""
         labelings, which = distinct_labelings(model.view_labels_)
         rng = np.random.default_rng(seed)
-        found = {name: associate(labelings, own, len(which), rng) for name, own in levels.items()}
+        found = {name: associate(labelings, which, own, rng) for name, own in levels.items()}
         return cls(model, which, found)
 
     @property

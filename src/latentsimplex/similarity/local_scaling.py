@@ -21,18 +21,52 @@ from latentsimplex.compute.pairs import pack
 
 FEW_FEATURES = 4
 """Distances in so few features are added up one by one, in more by a product of matrices."""
+OUTLYING, CUTS = 4.0, 20
+"""Values so many standard deviations from the median are outliers: among thousands of normal samples there is hardly
+one. And how often they are cut and the standard deviation taken anew, by which time it hardly changes."""
 COINCIDENT = 1e-13
 """Squared distances below this share of the squares they are the difference of are rounding."""
 
 
 def standardised(X: Any) -> Any:
-    """Return X with each feature of mean 0 and variance 1; a constant feature is 0."""
+    """Return X with each feature of mean 0 and variance 1, but for outliers; a constant feature is 0.
+
+    >>> standardised(np.array([[0.0], [1.0], [2.0]])).round(2).tolist()
+    [[-1.22], [0.0], [1.22]]
+    """
+    place, scale = place_and_scale(X)
     varying = (X[..., :1, :] != X).any(-2)[
         ..., None, :
     ]  # the mean of equal numbers may differ from them by rounding
-    X = (X - X.mean(-2)[..., None, :]) * varying
-    spread = (X**2).mean(-2)[..., None, :] ** 0.5
-    return X / (spread + (spread == 0))
+    return (X - place) * varying / (scale + (scale == 0))
+
+
+def place_and_scale(X: Any) -> tuple[Any, Any]:
+    """Return the mean and the standard deviation (..., 1, p) of each feature, but for outliers.
+
+    They are those of values cut at ``OUTLYING`` standard deviations from the median, so that no outlier decides the
+    scale of the others. Where most samples have one value, rare others are no outliers, and nothing is cut.
+    """
+    xp, centre = namespace(X), middle(X)
+    away = X - centre
+    rare = middle(abs(away)) == 0
+    mean, spread = mean_and_spread(away)
+    for _ in range(CUTS):
+        edge = xp.where(rare, np.inf, OUTLYING * spread)
+        mean, spread = mean_and_spread(xp.clip(away, -edge, edge))
+    return centre + mean, spread
+
+
+def mean_and_spread(X: Any) -> tuple[Any, Any]:
+    """Return the mean and the standard deviation of each feature (..., 1, p)."""
+    mean = X.mean(-2)[..., None, :]
+    return mean, ((X - mean) ** 2).mean(-2)[..., None, :] ** 0.5
+
+
+def middle(X: Any) -> Any:
+    """Return the median of each feature (..., 1, p), the lower of two."""
+    k = (X.shape[-2] - 1) // 2
+    return ranked(X.swapaxes(-1, -2), k)[..., None, :]
 
 
 @dataclass(frozen=True)
