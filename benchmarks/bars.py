@@ -1,7 +1,7 @@
 """Measure the defaults at full size over seeds of their own, and write what was measured into docs/results.md.
 
 A run writes a JSON list [case, seed, settings, result] per line; ``--render FILE`` turns such a file into the
-section "Measured at full size" of the page. Data take the seed 50000 + seed, which no experiment and no test uses.
+section "Measured at full size" of the page. Data take the seed 80000 + seed, which no experiment and no test uses.
 
     python benchmarks/bars.py --seeds 20 --jobs 2 --out bars.jsonl
     python benchmarks/bars.py --render bars.jsonl
@@ -40,7 +40,7 @@ from latentsimplex.experiments.certainty import doubt_auc, misplaced
 from latentsimplex.experiments.model import nmi
 from latentsimplex.experiments.results_page import TEMPLATE, markdown, number, replace_section
 
-FRESH = 50_000
+FRESH = 80_000
 EXACT = 1e-3
 """Where hard labels deviate less than this from the oracle there is nothing to say of a ratio to them."""
 TOO_LARGE = 50.0

@@ -17,7 +17,13 @@ from latentsimplex.similarity import (
     tables_exponents,
 )
 from latentsimplex.similarity.kernel import S_CLIP, single
-from latentsimplex.similarity.local_scaling import FEW_FEATURES, euclidean, standardised
+from latentsimplex.similarity.local_scaling import (
+    FEW_FEATURES,
+    OUTLYING,
+    euclidean,
+    place_and_scale,
+    standardised,
+)
 
 X = np.random.default_rng(0).normal(size=(10, 3))
 S = rbf_kernel(X, gamma=0.3)
@@ -341,3 +347,42 @@ def test_standardised_features_of_each_table(constant):
     for X, found in zip(data, standardised(data), strict=True):
         np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
         np.testing.assert_allclose(found.std(axis=0), np.ptp(X, axis=0) > 0, atol=1e-12)
+
+
+# Outliers
+
+
+def test_without_outliers_features_have_mean_0_and_variance_1():
+    X = np.random.default_rng(0).uniform(size=(500, 3)) ** 2 * [1, 10, 0.1] + 5
+    found = standardised(X)
+    np.testing.assert_allclose(found, (X - X.mean(axis=0)) / X.std(axis=0), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("wild", [50.0, 1e4, 1e9])
+def test_an_outlier_does_not_set_the_scale_of_the_others(wild):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    X[0, 1] = wild
+    found = standardised(X)
+    assert found[1:].std(axis=0) == pytest.approx([1, 1], abs=0.1)
+    assert found[0, 1] > 10
+
+
+def test_the_scale_of_heavy_tails_stands_still():
+    """Of Cauchy samples cut at c the variance is about 4 c / pi - 1; with c = 4 s, s solves s^2 = 16 s / pi - 1."""
+    X = np.random.default_rng(1).standard_cauchy(size=(20_000, 1))
+    _, scale = place_and_scale(X)
+    cut = np.clip(X - np.median(X), -OUTLYING * scale[0], OUTLYING * scale[0])
+    assert cut.std() == pytest.approx(scale[0, 0], rel=0.02)
+    assert scale[0, 0] == pytest.approx(8 / np.pi + np.sqrt(64 / np.pi**2 - 1), rel=0.05)
+
+
+def test_rare_values_are_no_outliers():
+    X = np.zeros((200, 1))
+    X[:3] = 1.0
+    np.testing.assert_allclose(standardised(X), (X - X.mean()) / X.std())
+
+
+def test_tables_are_standardised_one_by_one():
+    X = np.random.default_rng(2).standard_t(2, size=(3, 40, 2))
+    np.testing.assert_allclose(standardised(X), [standardised(one) for one in X], rtol=1e-12)
