@@ -24,7 +24,7 @@ from scipy.spatial.distance import squareform
 from scipy.special import softmax
 
 from latentsimplex._types import Array
-from latentsimplex.compute.cpu import add_statistics, pair_objective, pair_products
+from latentsimplex.compute.cpu import add_statistics, pair_objective, pair_products, prepared
 from latentsimplex.compute.threads import Workers
 from latentsimplex.datasets import many_views
 from latentsimplex.divergence import DIVERGENCES
@@ -57,7 +57,7 @@ def our_gradient(
 ) -> tuple[float, Array]:
     """Return the value and the gradient (n, g) of one pattern, from packed statistics (m,)."""
     B, weight = np.eye(W.shape[1])[None], np.array([gamma])
-    values, dW, _ = pair_objective(W[None], B, weight, stat[None], DIVERGENCES[divergence], workers)
+    values, dW, _ = pair_objective(W[None], B, weight, prepared(stat[None]), DIVERGENCES[divergence], workers)
     return float(values[0]), dW[0]
 
 

@@ -43,14 +43,16 @@ from latentsimplex.compute import (
     pair_terms,
     prepared,
 )
-from latentsimplex.compute.cpu import EMPTY
+from latentsimplex.compute.cpu import EMPTY, precision_of
+from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.compute.threads import Workers
 from latentsimplex.descent import adam, mirror
 from latentsimplex.divergence import P_CLIP, Divergence
 from latentsimplex.objective import Penalty, membership_penalty, weight_penalty
 
-ROUNDING = 1e-9
-"""Losses that differ by this share of themselves differ by rounding alone: errors of single pairs average out."""
+ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-8
+"""Losses that differ by this share of themselves differ by rounding alone: errors of single pairs average out. The
+second is for work in single precision."""
 OPTIMIZERS: dict[str, dict[str, Any]] = {
     "adam": {"optimizer": "adam", "steps": 5, "rate": 0.1},
     "mirror": {"optimizer": "mirror", "first_steps": 40, "steps": 10, "rate": 4.0},
@@ -364,7 +366,8 @@ def em_step(
     """
     after = maximisation(state, expectation, model, schedule, pairs.workers)
     found = e_step(pairs, after, model)
-    if found.loss > expectation.loss + ROUNDING * abs(expectation.loss):
+    rounding = ROUNDING if precision_of(n_pairs(pairs.n_samples)) == np.float64 else SINGLE_ROUNDING
+    if found.loss > expectation.loss + rounding * abs(expectation.loss):
         after = after._replace(lam=state.lam)
         found = e_step(pairs, after, model)
     return after, found

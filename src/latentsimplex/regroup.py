@@ -168,23 +168,22 @@ def split_pattern(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> S
     if len(live) == d:
         return None
     charges = charges_of(model)
-    eta = np.eye(d)[followed]
-    groups = groups_of(pairs, eta, model)
-    parted, halves = [], []
-    for l in live:
+    groups = groups_of(pairs, (followed[:, None] == live).astype(float), model)
+    parted: dict[int, list[np.ndarray]] = {}
+    for l in live.tolist():
         members = np.flatnonzero(followed == l)
         second = members[in_second_half(pairs, members)]
         if 0 < len(second) < len(members):
-            parted.append(l)
-            halves += [np.setdiff1d(members, second), second]
-    if not parted:
-        return None
-    made = groups_of(pairs, indicators(halves, len(pairs)), model)
+            parted[l] = [np.setdiff1d(members, second), second]
+    # statistics of all halves at once where they are small, of one pattern's otherwise
+    batches = [list(parted)] if parted and is_small(groups[0].stat[None]) else [[l] for l in parted]
     best, best_worth = None, total_worth(groups, charges)
-    for i, l in enumerate(parted):
-        split = [group for k, group in zip(live, groups, strict=True) if k != l] + made[2 * i : 2 * i + 2]
-        if (worth := total_worth(split, charges)) > best_worth:
-            best, best_worth = split, worth
+    for batch in batches:
+        made = groups_of(pairs, indicators([half for l in batch for half in parted[l]], len(pairs)), model)
+        for i, l in enumerate(batch):
+            split = [group for k, group in zip(live, groups, strict=True) if k != l] + made[2 * i : 2 * i + 2]
+            if (worth := total_worth(split, charges)) > best_worth:
+                best, best_worth = split, worth
     return None if best is None else state_of_groups(best, d, pairs, model, schedule)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from threading import Event
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ from latentsimplex.regroup import (
     state_of_groups,
 )
 from latentsimplex.starts import kmeans_labels, random_memberships, spectral_memberships
+from latentsimplex.structure import Group
 
 logger = logging.getLogger("latentsimplex")
 
@@ -123,36 +125,64 @@ def best_of(
             key = str(start).encode()
         starts.append((labels, key))
         runs.setdefault(key, (start, begin))
-    onwards = moved_on if moves else run
-
-    def fitted(start_begin: tuple[int, Callable[[], State]]) -> Fit | None:
-        start, begin = start_begin
-        if start and schedule.stop():  # the first start is enough
-            return None
-        listener.started(start)
-        fit = onwards(pairs, begin(), model, schedule, partial(listener.step, start))
-        listener.ended(start)
-        return fit
-
     best: Fit | None = None
     answers: dict[bytes, Answer] = {}
-    side_by_side = min(pairs.workers.n_jobs, STARTS_AT_ONCE) if n_pairs(pairs.n_samples) <= TILE_PAIRS else 1
-    with Workers(side_by_side) as lanes:
-        for key, fit in zip(runs, lanes.imap(fitted, list(runs.values())), strict=True):
-            if fit is None:
-                continue
-            answers[key] = answer_of(fit)
-            for other in (i for i, (_, same) in enumerate(starts) if same == key and i != runs[key][0]):
-                listener.started(other)
-                listener.ended(other)
-            if best is None or fit.loss_curve[-1] < best.loss_curve[-1]:
-                best, best_key = fit, key
+    for key, fit in zip(
+        runs, run_starts(pairs, list(runs.values()), model, schedule, listener, moves), strict=True
+    ):
+        if fit is None:
+            continue
+        answers[key] = answer_of(fit)
+        for other in (i for i, (_, same) in enumerate(starts) if same == key and i != runs[key][0]):
+            listener.started(other)
+            listener.ended(other)
+        if best is None or fit.loss_curve[-1] < best.loss_curve[-1]:
+            best, best_key = fit, key
     assert best is not None
     made = [(labels, key) for labels, key in starts if key in answers]
     losses = np.array([answers[key].loss for _, key in made])
     agreed = np.array([agreement(answers[key], answers[best_key]) for _, key in made])
     best_labels = next(labels for labels, key in made if key == best_key)
     return Search(best, best_labels, losses, agreed, np.arange(len(pairs)))
+
+
+def run_starts(
+    pairs: Pairs,
+    runs: list[tuple[int, Callable[[], State]]],
+    model: Model,
+    schedule: Schedule,
+    listener: Listener,
+    moves: bool,
+) -> Iterator[Fit | None]:
+    """Yield the fit of each start, given with its number and how its state is made, in order; None for one left out.
+
+    Where there are few pairs several starts run at once. When one fails, or whoever asks for the fits goes away, the
+    others end early.
+    """
+    abandoned = Event()
+    watched = replace(schedule, stop=lambda: abandoned.is_set() or schedule.stop())
+    onwards = moved_on if moves else run
+
+    def fitted(start_begin: tuple[int, Callable[[], State]]) -> Fit | None:
+        start, begin = start_begin
+        if start and watched.stop():  # the first start is enough
+            return None
+        listener.started(start)
+        try:
+            fit = onwards(pairs, begin(), model, watched, partial(listener.step, start))
+        except BaseException:
+            abandoned.set()
+            raise
+        listener.ended(start)
+        return fit
+
+    side_by_side = min(pairs.workers.n_jobs, STARTS_AT_ONCE) if n_pairs(pairs.n_samples) <= TILE_PAIRS else 1
+    with Workers(side_by_side) as lanes:
+        try:
+            yield from lanes.imap(fitted, runs)
+        except BaseException:
+            abandoned.set()
+            raise
 
 
 class Answer(NamedTuple):
@@ -202,8 +232,37 @@ def beginning(
     if not isinstance(model.penalty, ClusterPrice):
         return labels, lambda: spectral_state(pairs, labels, n_clusters, n_patterns, model, schedule)
     groups = best_groups(pairs, np.eye(n_patterns)[labels], model)
-    group_of = np.array([next(k for k, group in enumerate(groups) if l in group.parts) for l in labels])
-    return in_order(group_of), lambda: state_of_groups(groups, n_patterns, pairs, model, schedule)
+    views = in_order(
+        np.array([next(k for k, group in enumerate(groups) if l in group.parts) for l in labels])
+    )
+    # what views add up to is added up again when it is needed: the starts that wait hold nothing large
+    clusterings = [
+        next(group.labels for group in groups if l in group.parts) for l in labels[first_of(views)]
+    ]
+    return views, lambda: labelled_state(pairs, views, clusterings, n_patterns, model, schedule)
+
+
+def labelled_state(
+    pairs: Pairs,
+    views: np.ndarray,
+    clusterings: list[np.ndarray],
+    n_patterns: int,
+    model: Model,
+    schedule: Schedule,
+) -> State:
+    """Return the state after a first M step from the pattern of each view (V,) and the clusters of each pattern."""
+    gamma, stat = statistics(pairs, np.eye(len(clusterings))[views])
+    groups = [Group(gamma[k], stat[k], labels, 0.0) for k, labels in enumerate(clusterings)]
+    return state_of_groups(groups, n_patterns, pairs, model, schedule)
+
+
+def first_of(labels: np.ndarray) -> np.ndarray:
+    """Return where each label comes first.
+
+    >>> first_of(np.array([0, 1, 0, 2])).tolist()
+    [0, 1, 3]
+    """
+    return np.unique(labels, return_index=True)[1]
 
 
 def in_order(labels: np.ndarray) -> np.ndarray:

@@ -1,12 +1,16 @@
 """Several starts: the lowest loss is kept, and progress is told of each."""
 
+import tracemalloc
 from dataclasses import replace
+from threading import Barrier, get_ident
+from time import sleep
 
 import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex import search
+from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model, Schedule, e_step
 from latentsimplex.objective import ClusterPrice, label_prices
@@ -193,3 +197,76 @@ def test_settling_takes_all_views_in_from_where_a_part_of_them_ended():
 def test_a_search_says_which_views_it_looked_at():
     found = best_of(block_pairs(), 3, 2, priced(), SHORT, 1, np.random.default_rng(0), moves=True)
     assert found.searched.tolist() == [0, 1, 2, 3]
+
+
+# Starts side by side
+
+
+class Threads(Listener):
+    """Which threads run starts."""
+
+    def __init__(self):
+        self.seen = set()
+
+    def step(self, start, iteration, expectation):
+        self.seen.add(get_ident())
+
+
+def pairs_on(workers, problem):
+    pairs = problem.pairs()
+    pairs.workers = workers
+    return pairs
+
+
+def test_starts_side_by_side_end_as_they_do_one_by_one():
+    problem, found, threads = make_problem(11), [], []
+    for n_jobs in (1, 4):
+        heard = Threads()
+        with Workers(n_jobs) as workers:
+            pairs = pairs_on(workers, problem)
+            found.append(best_of(pairs, 3, 2, problem.model, SHORT, 4, np.random.default_rng(0), heard))
+        threads.append(len(heard.seen))
+    alone, together = found
+    assert threads[0] == 1 < threads[1]
+    assert together.start_losses.tolist() == alone.start_losses.tolist()
+    assert together.fit.loss_curve == alone.fit.loss_curve
+    np.testing.assert_array_equal(together.fit.state.W, alone.fit.state.W)
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_when_a_start_fails_the_others_end_early(error, monkeypatch):
+    problem = make_problem(11)
+    running = Barrier(2)
+
+    def endless(pairs, state, model, schedule, callback):
+        running.wait(20)
+        if callback.args[0] == 1:
+            raise error("no more")
+        while not schedule.stop():
+            sleep(0.01)
+        return original(pairs, state, model, replace(schedule, max_iter=0))
+
+    original = search.run
+    monkeypatch.setattr(search, "run", endless)
+    with Workers(2) as workers, pytest.raises(error, match="no more"):
+        best_of(pairs_on(workers, problem), 3, 2, problem.model, SHORT, 2, np.random.default_rng(0))
+
+
+def test_starts_that_wait_hold_nothing_large(monkeypatch):
+    """Whatever their number: what a structure adds up to is added up again when its run begins."""
+    rng = np.random.default_rng(0)
+    pairs = ArrayPairs(rng.uniform(0.1, 0.9, size=(12, 300 * 299 // 2)), block=12)
+    model = priced(n=300, g=2)
+    held = []
+
+    def looked(*arguments):
+        held.append(tracemalloc.get_traced_memory()[0])
+        raise LookupError
+
+    monkeypatch.setattr(search, "moved_on", looked)
+    for n_init in (1, 6):
+        tracemalloc.start()
+        with pytest.raises(LookupError):
+            best_of(pairs, 2, 6, model, SHORT, n_init, np.random.default_rng(0), moves=True)
+        tracemalloc.stop()
+    assert held[1] - held[0] < 8 * 6 * pairs.F.shape[1]

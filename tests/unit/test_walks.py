@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latentsimplex.compute import walks
-from latentsimplex.similarity import Diffusion
+from latentsimplex.similarity import Diffusion, tables_exponents
 from latentsimplex.similarity.diffusion import MOST_MULTIPLIED
 from latentsimplex.similarity.kernel import single
 
@@ -114,3 +114,20 @@ def test_distances(p):
     found = np.empty((20, 20), dtype=np.float32)
     walks.distances_between(X, 4, found)
     np.testing.assert_allclose(found, np.linalg.norm(X[:, None] - X, axis=-1), rtol=1e-5, atol=1e-6)
+
+
+def test_features_on_very_different_scales():
+    """Compared one by one, a feature's scale says nothing, even where its squares would vanish."""
+    X = tables(40, 2) * [1.0, 1e-25]
+    kernel = KERNELS[4]
+    np.testing.assert_allclose(similarities(kernel, single(X)), similarities(kernel, X), atol=1e-4)
+
+
+@pytest.mark.parametrize("p", [1, 3, 6])
+@pytest.mark.parametrize(
+    "kernel", [Diffusion(), Diffusion(standardise=False)], ids=["standardised", "as they are"]
+)
+def test_numbers_too_large_to_square_are_refused(p, kernel):
+    X = np.where(tables(30, p) > 0, 1.7e308, -1.7e308)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="rescale them"):
+        tables_exponents(kernel, X[None], lambda _: "view 'x'")

@@ -34,6 +34,8 @@ MANY_PAIRS = 1 << 17
 """Rounding in single precision averages out over more pairs than this."""
 CHUNK_VIEWS, CHUNK_PAIRS, LEAST_PAIRS = 32, 1 << 15, 1 << 10
 """Views and pairs of a piece of a pass, and the fewest pairs of one: each is enough to do for a thread."""
+FEW_VIEWS = 4
+"""Fewer views than this are multiplied with patterns without a copy of those."""
 EMPTY = 1e-100
 """Columns that hold no more than this add nothing to any pair."""
 THREADED_PAIRS = 1 << 16
@@ -151,9 +153,13 @@ def pair_products(F: Array, A: Any, workers: Workers) -> Array:
     """Return F A^T (b, d) for pair values F (b, m) and A (d, m), added up in double precision."""
     from latentsimplex.compute.passes import products
 
-    if F.size < THREADED_PAIRS:  # rounding of few pairs does not average out
-        return F.astype(np.float64, copy=False) @ np.asarray(A).T
     (b, m), d = F.shape, len(A)
+    if F.size < THREADED_PAIRS or m < LEAST_PAIRS:  # rounding of few pairs does not average out
+        return F.astype(np.float64, copy=False) @ np.asarray(A).T
+    if b < FEW_VIEWS:
+        A = np.asarray(A, dtype=F.dtype)
+        chunks = [slice(i, i + CHUNK_PAIRS) for i in range(0, m, CHUNK_PAIRS)]
+        return np.sum(list(workers.imap(lambda c: F[:, c] @ A[:, c].T, chunks)), axis=0, dtype=np.float64)
     padded = np.zeros((-(-d // 4) * 4, m), dtype=F.dtype)
     padded[:d] = A
     F = np.ascontiguousarray(F)
@@ -173,10 +179,10 @@ def add_statistics(stat: Array, eta: Array, F: Array, workers: Workers) -> None:
     """Add eta^T F to ``stat`` (d, m) in place, for responsibilities eta (b, d) of the views in F (b, m)."""
     from latentsimplex.compute.passes import add_sums
 
-    if F.size < THREADED_PAIRS:
+    b, m = F.shape
+    if F.size < THREADED_PAIRS or m < LEAST_PAIRS:
         stat += eta.T @ F
         return
-    b, m = F.shape
     F, eta = np.ascontiguousarray(F), np.ascontiguousarray(eta)
     size = max(LEAST_PAIRS, CHUNK_PAIRS * CHUNK_VIEWS // b)
     jobs = [(i, min(i + size, m)) for i in range(0, m, size)]

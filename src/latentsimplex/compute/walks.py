@@ -74,6 +74,12 @@ def distances_between(X: np.ndarray, few: int, out: np.ndarray) -> None:  # prag
                 into[i] = 0.0
         return
     columns = X.T.copy()
+    if p == 1:  # squares could vanish
+        for i in range(n):
+            into, column, own = out[i], columns[0], X[i, 0]
+            for j in range(n):
+                into[j] = abs(column[j] - own)
+        return
     for i in range(n):
         into = out[i]
         into[:] = 0.0
@@ -365,7 +371,7 @@ def diffused(
     tiny: float,
     floor: float,
 ) -> np.ndarray:  # pragma: no cover
-    """Return the exponents (m,) of a walk M (n, n): :meth:`latentsimplex.similarity.Diffusion.exponents`."""
+    """Return the exponents (m,) of :class:`latentsimplex.similarity.Diffusion` for a walk M (n, n), which is lost."""
     n = len(M)
     r = np.empty(n * (n - 1) // 2, np.float32)
     S = walk_to_mean(M, mean, doublings, mixing_steps, tiny, np.empty((3, n, n), np.float32))

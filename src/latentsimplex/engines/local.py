@@ -154,10 +154,10 @@ class LocalPairs:
         return lambda i: f"view {self._views.names[members[i]]!r}"
 
     def _batches(self, members: Indices, entries: int) -> list[slice]:
-        """Return runs of views with one number of features, none with more matrix entries than that."""
-        most = max(1, entries // self.n_samples**2)
+        """Return runs of views with one number of features, none with more entries of matrices or tables than that."""
         batches = []
-        for _, run in groupby(range(len(members)), key=lambda i: self._views.widths[members[i]]):
+        for width, run in groupby(range(len(members)), key=lambda i: self._views.widths[members[i]]):
+            most = max(1, entries // (self.n_samples * max(self.n_samples, width)))
             rows = list(run)
             batches += [slice(i, min(i + most, rows[-1] + 1)) for i in range(rows[0], rows[-1] + 1, most)]
         return batches

@@ -74,8 +74,10 @@ def tables_exponents(kernel: Kernel, tables: Any, name: Callable[[int], str]) ->
     common scale.
     """
     if getattr(kernel, "reads_many", False):
-        r = kernel.exponents(single(tables))
-        if (r >= 0).all():
+        numbers = single(tables)
+        # compiled loops know no NaN: what is too large to be centred goes the way on which it is refused
+        r = kernel.exponents(numbers) if is_tensor(numbers) or np.isfinite(numbers).all() else None
+        if r is not None and (r >= 0).all():
             return r
     r = np.stack([checked_exponents(kernel, on_host(X), name(i)) for i, X in enumerate(tables)])
     return r.astype(np.float32)

@@ -21,9 +21,10 @@ from latentsimplex.compute.pairs import pack
 
 FEW_FEATURES = 4
 """Distances in so few features are added up one by one, in more by a product of matrices."""
-OUTLYING, CUTS = 4.0, 20
+OUTLYING, CUTS, STILL = 4.0, 60, 0.999
 """Values so many standard deviations from the median are outliers: among thousands of normal samples there is hardly
-one. And how often they are cut and the standard deviation taken anew, by which time it hardly changes."""
+one. They are cut, and the standard deviation is taken anew, so often at most, or until no feature's falls below that
+share of itself."""
 COINCIDENT = 1e-13
 """Squared distances below this share of the squares they are the difference of are rounding."""
 
@@ -52,8 +53,10 @@ def place_and_scale(X: Any) -> tuple[Any, Any]:
     rare = middle(abs(away)) == 0
     mean, spread = mean_and_spread(away)
     for _ in range(CUTS):
-        edge = xp.where(rare, np.inf, OUTLYING * spread)
+        edge, before = xp.where(rare, np.inf, OUTLYING * spread), spread
         mean, spread = mean_and_spread(xp.clip(away, -edge, edge))
+        if not (spread < STILL * before).any():
+            break
     return centre + mean, spread
 
 
