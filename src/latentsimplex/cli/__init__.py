@@ -138,7 +138,7 @@ def reproduce(
     type=click.Choice(["small", "full"]),
     default="small",
     show_default=True,
-    help="A few samples, or the paper's numbers of them, which takes hours.",
+    help="A few samples, or the paper's numbers of them, which takes a quarter of an hour.",
 )
 @click.option(
     "--out",

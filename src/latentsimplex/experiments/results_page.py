@@ -92,7 +92,7 @@ def write_page(
     path : Path
         The page; made, with its folder, if missing.
     size : "small" or "full"
-        A few samples, for a check in half a minute, or the paper's numbers of them, for hours.
+        A few samples, for a check in half a minute, or the paper's numbers of them, for a quarter of an hour.
     n_seeds : int or None
         Repetitions; None is 1 for a small page and 3 for a full one.
     progress : callable or None
@@ -372,7 +372,7 @@ whether the code still does what it did, not how good it is.
 
 ## Full size
 
-Written by `latentsimplex results --size full`, which takes hours.
+Written by `latentsimplex results --size full`, which takes a quarter of an hour on two cores.
 
 <!-- results:full -->
 
