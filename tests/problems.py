@@ -11,6 +11,7 @@ from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model, State
 from latentsimplex.engines.local import LocalPairs
 from latentsimplex.objective import PENALTIES
+from latentsimplex.search import beginning, moved_on
 from latentsimplex.similarity import LocalScaling, clip_exponents
 from latentsimplex.views import as_views
 
@@ -138,3 +139,9 @@ def block_values(labels, kind, within=0.8, between=0.1, noise=0.0, rng=None):
     if noise:
         s = expit(logit(s) + noise * rng.normal(size=s.shape))
     return DIVERGENCES[kind].f(-np.log(s))
+
+
+def run_with_moves(pairs, labels, n_clusters, n_patterns, model, schedule, callback=None):
+    """Run EM with moves from a partition of the views, as one start of a search does."""
+    _, begin = beginning(pairs, labels, n_clusters, n_patterns, model, schedule)
+    return moved_on(pairs, begin(), model, schedule, callback)

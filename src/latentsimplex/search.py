@@ -206,20 +206,6 @@ def agreement(first: Answer, second: Answer) -> float:
     return float(np.average(scores, weights=counts))
 
 
-def run_with_moves(
-    pairs: Pairs,
-    labels: np.ndarray,
-    n_clusters: int,
-    n_patterns: int,
-    model: Model,
-    schedule: Schedule,
-    callback: Callable[[int, Expectation], None] | None = None,
-) -> Fit:
-    """Run EM from a partition of the views, changing clusters and patterns for as long as the loss falls."""
-    _, begin = beginning(pairs, labels, n_clusters, n_patterns, model, schedule)
-    return moved_on(pairs, begin(), model, schedule, callback)
-
-
 def beginning(
     pairs: Pairs, labels: np.ndarray, n_clusters: int, n_patterns: int, model: Model, schedule: Schedule
 ) -> tuple[np.ndarray, Callable[[], State]]:

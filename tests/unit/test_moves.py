@@ -25,7 +25,7 @@ from latentsimplex.moves import (
     refit,
 )
 from latentsimplex.objective import PENALTIES, ClusterPrice, label_prices
-from latentsimplex.search import best_of, run_with_moves
+from latentsimplex.search import best_of
 from problems import (
     KINDS,
     ArrayPairs,
@@ -34,6 +34,7 @@ from problems import (
     make_problem,
     mixed_memberships,
     random_responses,
+    run_with_moves,
 )
 
 LEARNED = pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])

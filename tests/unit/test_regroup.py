@@ -22,9 +22,9 @@ from latentsimplex.regroup import (
     split_pattern,
     state_of_groups,
 )
-from latentsimplex.search import beginning, run_with_moves
+from latentsimplex.search import beginning
 from latentsimplex.starts import label_memberships
-from problems import KINDS, ArrayPairs, block_values, same_partition
+from problems import KINDS, ArrayPairs, block_values, run_with_moves, same_partition
 
 KIND = pytest.mark.parametrize("kind", KINDS)
 LEARNED = pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])

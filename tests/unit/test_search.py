@@ -21,10 +21,9 @@ from latentsimplex.search import (
     answer_of,
     best_of,
     go_on,
-    run_with_moves,
     settle,
 )
-from problems import ArrayPairs, block_values, make_problem, same_partition
+from problems import ArrayPairs, block_values, make_problem, run_with_moves, same_partition
 
 SHORT = Schedule(max_iter=5, first_steps=10)
 HALVES, THIRDS = np.repeat([0, 1], 6), np.tile([0, 1, 2], 4)
