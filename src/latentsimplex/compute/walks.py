@@ -340,12 +340,23 @@ def varying_features(X: np.ndarray) -> np.ndarray:  # pragma: no cover
 
 
 @compiled
-def walk_of(
-    X: np.ndarray, per_feature: bool, few: int, below: int, part: float, share: float, k: int, tiny: float
-) -> np.ndarray:  # pragma: no cover
-    """Return M (n, n) of a view X (n, p): :meth:`latentsimplex.similarity.Diffusion.walk`."""
+def make_walk_of(
+    X: np.ndarray,
+    per_feature: bool,
+    few: int,
+    below: int,
+    part: float,
+    share: float,
+    k: int,
+    tiny: float,
+    distances: np.ndarray,
+    affinity: np.ndarray,
+) -> None:  # pragma: no cover
+    """Write M of a view X (n, p) into ``affinity`` (n, n), which is 0: :meth:`latentsimplex.similarity.Diffusion.walk`.
+
+    What is in ``distances`` (n, n) is lost.
+    """
     n = len(X)
-    affinity, distances = np.zeros((n, n), np.float32), np.empty((n, n), np.float32)
     if per_feature:
         varying = varying_features(X)
         for f in varying:
@@ -358,7 +369,6 @@ def walk_of(
     else:
         add_affinities(X, few, below, part, share, distances, affinity)
     make_walk(affinity, k, tiny)
-    return affinity
 
 
 @compiled
@@ -370,11 +380,15 @@ def diffused(
     balancing_steps: int,
     tiny: float,
     floor: float,
-) -> np.ndarray:  # pragma: no cover
-    """Return the exponents (m,) of :class:`latentsimplex.similarity.Diffusion` for a walk M (n, n), which is lost."""
+    spare: np.ndarray,
+    r: np.ndarray,
+) -> None:  # pragma: no cover
+    """Write the exponents of :class:`latentsimplex.similarity.Diffusion` for a walk M (n, n) into r (m,).
+
+    What is in M and in ``spare`` (3, n, n) is lost.
+    """
     n = len(M)
-    r = np.empty(n * (n - 1) // 2, np.float32)
-    S = walk_to_mean(M, mean, doublings, mixing_steps, tiny, np.empty((3, n, n), np.float32))
+    S = walk_to_mean(M, mean, doublings, mixing_steps, tiny, spare)
     if balancing_steps:
         balance_rows(S, balancing_steps, tiny)
     at = 0
@@ -387,4 +401,3 @@ def diffused(
         for j in range(len(into)):
             into[j] = tiny - into[j]
         at += len(into)
-    return r

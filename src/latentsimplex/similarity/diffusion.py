@@ -21,7 +21,6 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
 from latentsimplex._arrays import diagonals, is_tensor, like, namespace, on_host, ranked, stacked
-from latentsimplex._types import Array
 from latentsimplex.compute.pairs import n_pairs, pack
 from latentsimplex.similarity.local_scaling import FEW_FEATURES, LocalScaling, standardised
 
@@ -108,15 +107,17 @@ class Diffusion:
         varies = (tables != tables[:, :1]).any(-1).any(-1)[:, None]
         return xp.where(varies, r, 0 * r).reshape(*X.shape[:-2], n_pairs(n))
 
-    def _compiled_exponents(self, walks: Array) -> Array:
+    def _compiled_exponents(self, walks: np.ndarray) -> np.ndarray:
         """Return the exponents (b, m) of walks (b, n, n) of few samples in single precision."""
         from latentsimplex.compute.walks import diffused
 
         balancing = BALANCING_STEPS if self.balance else 0
-        floor = float(np.finfo(np.float32).tiny)
-        return np.stack(
-            [diffused(M, self.mean, DOUBLINGS, MIXING_STEPS, balancing, TINY, floor) for M in walks]
-        )
+        settings = (self.mean, DOUBLINGS, MIXING_STEPS, balancing, TINY, float(np.finfo(np.float32).tiny))
+        n = walks.shape[-1]
+        spare, r = np.empty((3, n, n), np.float32), np.empty((len(walks), n_pairs(n)), np.float32)
+        for M, into in zip(walks, r, strict=True):
+            diffused(M, *settings, spare, into)
+        return r
 
     @property
     def reads_many(self) -> bool:
@@ -153,16 +154,19 @@ class Diffusion:
         diagonals(weights)[:] += 0.5
         return weights
 
-    def _compiled_walks(self, tables: Array) -> Array:
+    def _compiled_walks(self, tables: np.ndarray) -> np.ndarray:
         """Return the walks (b, n, n) of tables (b, n, p) in single precision, one after the other."""
-        from latentsimplex.compute.walks import walk_of
+        from latentsimplex.compute.walks import make_walk_of
 
         n = tables.shape[-2]
         below, part = divmod(QUANTILE * (n - 2), 1)
         if self.standardise:
             tables = standardised(tables)
         settings = (FEW_FEATURES, int(below), part, QUANTILE, self.n_neighbours(n), TINY)
-        return np.stack([walk_of(np.ascontiguousarray(X), self.per_feature, *settings) for X in tables])
+        walks, distances = np.zeros((len(tables), n, n), np.float32), np.empty((n, n), np.float32)
+        for X, M in zip(tables, walks, strict=True):
+            make_walk_of(np.ascontiguousarray(X), self.per_feature, *settings, distances, M)
+        return walks
 
 
 def is_single(X: Any) -> bool:
