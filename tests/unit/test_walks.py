@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentsimplex.compute import walks
+from latentsimplex.compute import graphs
 from latentsimplex.similarity import Diffusion, tables_exponents
 from latentsimplex.similarity.diffusion import MOST_MULTIPLIED
 from latentsimplex.similarity.kernel import single
@@ -81,7 +81,7 @@ def test_numbers_in_order(seed):
         if seed % 2
         else rng.integers(-(2**31), 2**31, n, dtype=np.int32)
     )
-    assert [walks.ordered(bits, k) for k in range(n)] == np.sort(bits).tolist()
+    assert [graphs.ordered(bits, k) for k in range(n)] == np.sort(bits).tolist()
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -91,19 +91,19 @@ def test_bandwidths_are_quantiles(seed):
     row = np.r_[0.0, others].astype(np.float32)
     below, part = divmod(0.3 * 29, 1)
     expected = np.quantile(row[1:], 0.3)
-    assert walks.bandwidth(row, int(below), part, 0.3) == pytest.approx(expected, rel=1e-6)
+    assert graphs.bandwidth(row, int(below), part, 0.3) == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_bandwidth_of_a_pile_is_a_share_of_the_way_out():
     row = np.array([0, 0, 0, 0, 0, 0, 4, 8], dtype=np.float32)
-    assert walks.bandwidth(row, 1, 0.5, 0.3) == pytest.approx(1.2)
-    assert walks.bandwidth(np.zeros(8, dtype=np.float32), 1, 0.5, 0.3) == 1
+    assert graphs.bandwidth(row, 1, 0.5, 0.3) == pytest.approx(1.2)
+    assert graphs.bandwidth(np.zeros(8, dtype=np.float32), 1, 0.5, 0.3) == 1
 
 
 def test_exponentials():
     x = np.r_[-np.logspace(-8, 2.8, 300), 0.0, -1e9]
     found = np.empty_like(x)
-    walks.exponentials(x, found)
+    graphs.exponentials(x, found)
     np.testing.assert_allclose(found[:-1], np.exp(x[:-1]), rtol=1e-9)
     assert found[-1] < 1e-300
 
@@ -112,7 +112,7 @@ def test_exponentials():
 def test_distances(p):
     X = single(tables(20, p))
     found = np.empty((20, 20), dtype=np.float32)
-    walks.distances_between(X, 4, found)
+    graphs.distances_between(X, 4, found)
     np.testing.assert_allclose(found, np.linalg.norm(X[:, None] - X, axis=-1), rtol=1e-5, atol=1e-6)
 
 

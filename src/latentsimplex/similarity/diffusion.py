@@ -156,7 +156,7 @@ class Diffusion:
 
     def _compiled_walks(self, tables: np.ndarray) -> np.ndarray:
         """Return the walks (b, n, n) of tables (b, n, p) in single precision, one after the other."""
-        from latentsimplex.compute.walks import make_walk_of
+        from latentsimplex.compute.graphs import make_walk_of
 
         n = tables.shape[-2]
         below, part = divmod(QUANTILE * (n - 2), 1)
