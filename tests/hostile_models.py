@@ -122,7 +122,7 @@ def with_strange_names(content, rng):
     entries = list(entries_of(content).items())
     names = [
         "../../ran",
-        "/tmp/ran",
+        "/ran",
         "C:\\ran",
         "..\\ran",
         "a/" * 500 + "ran",

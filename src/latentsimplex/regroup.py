@@ -76,16 +76,25 @@ def state_of_groups(
     return State(W, B, lam, rate)
 
 
+def labelled_state(
+    pairs: Pairs,
+    views: np.ndarray,
+    clusterings: list[np.ndarray],
+    n_patterns: int,
+    model: Model,
+    schedule: Schedule,
+) -> State:
+    """Return the state after a first M step from the pattern of each view (V,) and the clusters of each pattern."""
+    gamma, stat = statistics(pairs, np.eye(len(clusterings))[views])
+    groups = [Group(gamma[k], stat[k], labels, 0.0) for k, labels in enumerate(clusterings)]
+    return state_of_groups(groups, n_patterns, pairs, model, schedule)
+
+
 def resumed_state(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State:
     """Return the state after a first M step from a fit's patterns and clusters, on similarities of other pairs."""
-    followed = fit.expectation.eta.argmax(axis=1)
-    live = np.unique(followed)
-    gamma, stat = statistics(pairs, (followed[:, None] == live).astype(float))
-    groups = [
-        Group(gamma[l], stat[l], np.unique(fit.state.W[k].argmax(axis=1), return_inverse=True)[1], 0.0)
-        for l, k in enumerate(live)
-    ]
-    return state_of_groups(groups, len(fit.state.lam), pairs, model, schedule)
+    live, views = np.unique(fit.expectation.eta.argmax(axis=1), return_inverse=True)
+    clusterings = [np.unique(fit.state.W[k].argmax(axis=1), return_inverse=True)[1] for k in live]
+    return labelled_state(pairs, views, clusterings, len(fit.state.lam), model, schedule)
 
 
 def join_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> State | None:

@@ -34,13 +34,12 @@ from latentsimplex.objective import ClusterPrice, continuation
 from latentsimplex.regroup import (
     best_groups,
     join_patterns,
+    labelled_state,
     recut_patterns,
     resumed_state,
     split_pattern,
-    state_of_groups,
 )
 from latentsimplex.starts import kmeans_labels, random_memberships, spectral_memberships
-from latentsimplex.structure import Group
 
 logger = logging.getLogger("latentsimplex")
 
@@ -218,37 +217,11 @@ def beginning(
     if not isinstance(model.penalty, ClusterPrice):
         return labels, lambda: spectral_state(pairs, labels, n_clusters, n_patterns, model, schedule)
     groups = best_groups(pairs, np.eye(n_patterns)[labels], model)
-    views = in_order(
-        np.array([next(k for k, group in enumerate(groups) if l in group.parts) for l in labels])
-    )
+    of_part = {l: k for k, group in enumerate(groups) for l in group.parts}
+    group_of = [of_part[l] for l in labels.tolist()]
+    views, clusterings = in_order(np.array(group_of)), [groups[k].labels for k in dict.fromkeys(group_of)]
     # what views add up to is added up again when it is needed: the starts that wait hold nothing large
-    clusterings = [
-        next(group.labels for group in groups if l in group.parts) for l in labels[first_of(views)]
-    ]
     return views, lambda: labelled_state(pairs, views, clusterings, n_patterns, model, schedule)
-
-
-def labelled_state(
-    pairs: Pairs,
-    views: np.ndarray,
-    clusterings: list[np.ndarray],
-    n_patterns: int,
-    model: Model,
-    schedule: Schedule,
-) -> State:
-    """Return the state after a first M step from the pattern of each view (V,) and the clusters of each pattern."""
-    gamma, stat = statistics(pairs, np.eye(len(clusterings))[views])
-    groups = [Group(gamma[k], stat[k], labels, 0.0) for k, labels in enumerate(clusterings)]
-    return state_of_groups(groups, n_patterns, pairs, model, schedule)
-
-
-def first_of(labels: np.ndarray) -> np.ndarray:
-    """Return where each label comes first.
-
-    >>> first_of(np.array([0, 1, 0, 2])).tolist()
-    [0, 1, 3]
-    """
-    return np.unique(labels, return_index=True)[1]
 
 
 def in_order(labels: np.ndarray) -> np.ndarray:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from latentsimplex.compute.loops import STRIP, compiled
+from latentsimplex.divergence import P_CLIP
 
 LN2 = np.float32(np.log(2.0))
 HALF, MANTISSA = np.int32(0x3F000000), np.int32(0x007FFFFF)
 """The bits of 0.5, and those after the exponent."""
 ROOT_HALF = np.float32(np.sqrt(0.5))
 ONE, TWO, NONE = np.float32(1.0), np.float32(2.0), np.float32(0.0)
-LEAST, MOST = np.float32(1e-9), np.float32(1.0 - np.finfo(np.float32).eps)
+LEAST, MOST = np.float32(P_CLIP), np.float32(1.0 - np.finfo(np.float32).eps)
 """Expected similarities are kept off 0 and, as far as the precision goes, off 1."""
 NINTH, SEVENTH, FIFTH, THIRD = np.float32(1 / 9), np.float32(1 / 7), np.float32(1 / 5), np.float32(1 / 3)
 

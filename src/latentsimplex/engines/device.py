@@ -1,7 +1,7 @@
 """Pair values of views on a device of torch: a graphics card, or the processor as torch uses it.
 
-Views move to the device centred, in single precision, and become pair values there. What does not fit on it waits in
-the machine's own memory and moves block by block, or is computed again in each pass.
+Views move to the device, are centred, and become pair values there in single precision. What does not fit on it waits
+in the machine's own memory and moves block by block, or is computed again in each pass.
 """
 
 from __future__ import annotations
