@@ -25,6 +25,15 @@ def is_tensor(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] == "torch"
 
 
+def is_single(x: Any) -> bool:
+    """Return whether ``x`` is an array of single precision, for which there are compiled loops.
+
+    >>> is_single(np.zeros(2))
+    False
+    """
+    return not is_tensor(x) and x.dtype == np.float32
+
+
 def like(values: Any, x: Any) -> Any:
     """Return an array of ``values`` of the kind that ``x`` is: library, device and precision.
 

@@ -349,7 +349,7 @@ def test_a_flipped_byte_is_refused_or_harmless(offset, saved):
             refused += 1
         else:
             assert_same_fit(model_called("views"), outcome)
-    assert refused > 0.7 * len(content) / 200
+    assert refused > 0.6 * len(content) / 200
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY", b"<html></html>", bytes(1000)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentsimplex.compute import graphs
+from latentsimplex.compute import walks
 from latentsimplex.similarity import Diffusion, tables_exponents
 from latentsimplex.similarity.diffusion import MOST_MULTIPLIED
 from latentsimplex.similarity.kernel import single
@@ -72,48 +72,35 @@ def test_several_tables_are_read_one_by_one():
     np.testing.assert_array_equal(KERNELS[0].exponents(X), [KERNELS[0].exponents(one) for one in X])
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_numbers_in_order(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 40))
-    bits = (
-        rng.integers(-5, 6, n, dtype=np.int32)
-        if seed % 2
-        else rng.integers(-(2**31), 2**31, n, dtype=np.int32)
-    )
-    assert [graphs.ordered(bits, k) for k in range(n)] == np.sort(bits).tolist()
+def powers(n: int = 70) -> tuple[np.ndarray, np.ndarray]:
+    """Return a walk of n samples and its square, as wide as the loops want them."""
+    wide = -(-n // walks.LANES) * walks.LANES
+    M = np.zeros((wide, wide), dtype=np.float32)
+    M[:n, :n] = Diffusion(neighbours=4).walk(single(tables(n, 2))[None])[0]
+    return M, M @ M
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_bandwidths_are_quantiles(seed):
-    rng = np.random.default_rng(seed)
-    others = rng.integers(1, 6, 30) if seed % 2 else rng.random(30)
-    row = np.r_[0.0, others].astype(np.float32)
-    below, part = divmod(0.3 * 29, 1)
-    expected = np.quantile(row[1:], 0.3)
-    assert graphs.bandwidth(row, int(below), part, 0.3) == pytest.approx(expected, rel=1e-6)
+@pytest.mark.parametrize("left", [0, 1])
+@pytest.mark.parametrize("listed", [True, False])
+def test_products_of_powers_are_of_unit_mean_return(left, listed):
+    n = 70
+    both = powers(n)
+    half, right = both[left], both[1]
+    who, share = np.empty((n, n + walks.EIGHT), np.uint16), np.empty((n, n + walks.EIGHT), np.float32)
+    many, out = np.empty(n, np.int64), np.zeros_like(right)
+    found = walks.significant(half, n, walks.NEGLIGIBLE, who, share, many)
+    assert found == (half > walks.NEGLIGIBLE).sum() / n**2 < 0.9
+    walks.multiply(half, listed, who, share, many, right, out)
+    expected = half.astype(float) @ right
+    np.testing.assert_allclose(out, expected * n / np.trace(expected), atol=1e-5)
 
 
-def test_the_bandwidth_of_a_pile_is_a_share_of_the_way_out():
-    row = np.array([0, 0, 0, 0, 0, 0, 4, 8], dtype=np.float32)
-    assert graphs.bandwidth(row, 1, 0.5, 0.3) == pytest.approx(1.2)
-    assert graphs.bandwidth(np.zeros(8, dtype=np.float32), 1, 0.5, 0.3) == 1
-
-
-def test_exponentials():
-    x = np.r_[-np.logspace(-8, 2.8, 300), 0.0, -1e9]
-    found = np.empty_like(x)
-    graphs.exponentials(x, found)
-    np.testing.assert_allclose(found[:-1], np.exp(x[:-1]), rtol=1e-9)
-    assert found[-1] < 1e-300
-
-
-@pytest.mark.parametrize("p", [1, 4, 5, 30])
-def test_distances(p):
-    X = single(tables(20, p))
-    found = np.empty((20, 20), dtype=np.float32)
-    graphs.distances_between(X, 4, found)
-    np.testing.assert_allclose(found, np.linalg.norm(X[:, None] - X, axis=-1), rtol=1e-5, atol=1e-6)
+@pytest.mark.parametrize("mean", [0.2, 0.5])
+def test_parts_that_never_meet_are_joined_in_very_long_walks(mean):
+    """Eight groups on a line have a mean of about an eighth while walks stay within them."""
+    X = np.repeat(np.arange(8.0) * 100, 6)[:, None] + np.tile(np.arange(6.0), 8)[:, None]
+    kernel = Diffusion(neighbours=2, mean=mean)
+    assert similarities(kernel, single(X)).mean() == pytest.approx(mean, abs=0.04)
 
 
 def test_features_on_very_different_scales():

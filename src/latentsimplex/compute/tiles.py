@@ -7,34 +7,14 @@ single precision along a strip of pairs and in double from strip to strip.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from latentsimplex.compute.loops import STRIP, compiled
+from latentsimplex.compute.singles import NONE, ONE, log_of
 from latentsimplex.divergence import P_CLIP
 
-LN2 = np.float32(np.log(2.0))
-HALF, MANTISSA = np.int32(0x3F000000), np.int32(0x007FFFFF)
-"""The bits of 0.5, and those after the exponent."""
-ROOT_HALF = np.float32(np.sqrt(0.5))
-ONE, TWO, NONE = np.float32(1.0), np.float32(2.0), np.float32(0.0)
 LEAST, MOST = np.float32(P_CLIP), np.float32(1.0 - np.finfo(np.float32).eps)
 """Expected similarities are kept off 0 and, as far as the precision goes, off 1."""
-NINTH, SEVENTH, FIFTH, THIRD = np.float32(1 / 9), np.float32(1 / 7), np.float32(1 / 5), np.float32(1 / 3)
-
-
-@compiled
-def log_of(x: Any) -> Any:  # pragma: no cover
-    """Return log x of a positive, normal number: see :func:`latentsimplex.compute.loops.logarithms`."""
-    bits = np.float32(x).view(np.int32)
-    m = np.int32((bits & MANTISSA) | HALF).view(np.float32)
-    low = m < ROOT_HALF
-    m = m + m if low else m
-    e = np.float32(np.int32(bits >> 23) - np.int32(126)) - (ONE if low else NONE)
-    t = (m - ONE) / (m + ONE)
-    u = t * t
-    return e * LN2 + TWO * t * ((((NINTH * u + SEVENTH) * u + FIFTH) * u + THIRD) * u + ONE)
 
 
 @compiled

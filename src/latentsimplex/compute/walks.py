@@ -11,61 +11,134 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.compute.loops import compiled, logarithms
+from latentsimplex.compute.graphs import make_walk_of
+from latentsimplex.compute.loops import compiled
+from latentsimplex.compute.singles import NONE, ONE, log_of
+
+EIGHT = 8
+LANES = 32
+"""Columns of matrices come in whole lanes, so that no loop along a row has a rest."""
+NEGLIGIBLE, LONG = 1e-9, 7
+"""Entries of a walk that are left out of products, and the doublings that make it so long that none may be."""
+SPARSE = 0.45
+"""Matrices with a larger share of significant entries are multiplied as a whole."""
 
 
 @compiled
-def multiply(K: np.ndarray, other: np.ndarray, out: np.ndarray) -> None:  # pragma: no cover
-    """Write K times ``other``, over the mean of its diagonal, into ``out``."""
-    np.dot(K, other, out)
-    trace = 0.0
-    for i in range(len(out)):
+def significant(
+    K: np.ndarray, n: int, least: float, who: np.ndarray, share: np.ndarray, many: np.ndarray
+) -> float:  # pragma: no cover
+    """List the entries of each row that are larger than ``least``, and return their share of all.
+
+    ``many`` (n,) has their numbers, ``who`` and ``share`` (n, at least n + EIGHT) where they are and what they are; the
+    lists are filled up to whole eights with entries that are 0.
+    """
+    total = 0
+    for i in range(n):
+        row, places, entries, count = K[i], who[i], share[i], 0
+        for j in range(n):
+            places[count], entries[count] = j, row[j]
+            count += row[j] > least
+        many[i] = count
+        total += count
+        for c in range(count, -(-count // EIGHT) * EIGHT):
+            places[c], entries[c] = 0, 0.0
+    return total / n**2
+
+
+@compiled
+def add_rows(
+    right: np.ndarray, first: int, places: np.ndarray, entries: np.ndarray, count: int, into: np.ndarray
+) -> None:  # pragma: no cover
+    """Add the listed rows of ``right`` from column ``first`` on, each times its entry, eight at a time."""
+    for c in range(0, count, EIGHT):
+        a, b, e, f = places[c], places[c + 1], places[c + 2], places[c + 3]
+        g, h, k, l = places[c + 4], places[c + 5], places[c + 6], places[c + 7]
+        A, B, E, F = right[a][first:], right[b][first:], right[e][first:], right[f][first:]
+        G, H, K, L = right[g][first:], right[h][first:], right[k][first:], right[l][first:]
+        s, t, u, v = entries[c], entries[c + 1], entries[c + 2], entries[c + 3]
+        w, x, y, z = entries[c + 4], entries[c + 5], entries[c + 6], entries[c + 7]
+        for j in range(len(into)):
+            into[j] += (
+                (s * A[j] + t * B[j])
+                + (u * E[j] + v * F[j])
+                + ((w * G[j] + x * H[j]) + (y * K[j] + z * L[j]))
+            )
+
+
+@compiled
+def multiply(
+    half: np.ndarray,
+    listed: bool,
+    who: np.ndarray,
+    share: np.ndarray,
+    many: np.ndarray,
+    right: np.ndarray,
+    out: np.ndarray,
+) -> None:  # pragma: no cover
+    """Write ``half`` times ``right``, over the mean of its diagonal, into ``out``.
+
+    The product of two powers of one walk is symmetric: only its upper half is computed, from the lists of what is
+    significant in ``half`` where there are any. Matrices are as wide as whole lanes, and 0 beyond their n samples.
+    """
+    n, trace = len(many), 0.0
+    if listed:
+        for i in range(n):
+            first = i // LANES * LANES
+            into = out[i][first:]
+            into[:] = NONE
+            add_rows(right, first, who[i], share[i], many[i], into)
+    else:
+        np.dot(half, right, out)
+    for i in range(n):
         trace += out[i, i]
-    scale = np.float32(len(out) / trace)
-    for i in range(len(out)):
-        row = out[i]
-        for j in range(len(out)):
-            row[j] *= scale
+    scale = np.float32(n / trace)
+    for i in range(n):
+        row, upper = out[i], out[i][i:]
+        for j in range(i):
+            row[j] = out[j, i]
+        for j in range(len(upper)):
+            upper[j] *= scale
 
 
 @compiled
-def root_returns(K: np.ndarray, gap: np.ndarray, w: Any, tiny: float) -> np.ndarray:  # pragma: no cover
+def root_returns(
+    K: np.ndarray, gap: np.ndarray, n: int, w: Any, tiny: float
+) -> np.ndarray:  # pragma: no cover
     """Return 1 / sqrt of the diagonal of K + w gap, off 0."""
-    roots = np.empty(len(K), np.float32)
-    for i in range(len(K)):
+    roots = np.empty(n, np.float32)
+    for i in range(n):
         roots[i] = 1.0 / np.sqrt(max(K[i, i] + w * gap[i, i], tiny))
     return roots
 
 
 @compiled
-def mean_between(K: np.ndarray, gap: np.ndarray, w: float, tiny: float) -> float:  # pragma: no cover
+def mean_between(K: np.ndarray, gap: np.ndarray, n: int, w: float, tiny: float) -> float:  # pragma: no cover
     """Return the mean similarity over pairs of K + w gap."""
-    n = len(K)
-    roots = root_returns(K, gap, w, tiny)
-    total, share = 0.0, np.float32(w)
-    for i in range(n):
-        row, other = K[i], gap[i]
-        part: Any = np.float32(0.0)
-        for j in range(n):
-            part += (row[j] + share * other[j]) * roots[j]
+    roots = root_returns(K, gap, n, w, tiny)
+    total, weight = 0.0, np.float32(w)
+    for i in range(n - 1):
+        row, other, others = K[i, i + 1 : n], gap[i, i + 1 : n], roots[i + 1 :]
+        part: Any = NONE
+        for j in range(len(others)):
+            part += (row[j] + weight * other[j]) * others[j]
         total += part * roots[i]
-    return (total - n) / (n * (n - 1))
+    return 2.0 * total / (n * (n - 1))
 
 
 @compiled
-def mean_doubled(K: np.ndarray, tiny: float) -> float:  # pragma: no cover
+def mean_doubled(K: np.ndarray, n: int, tiny: float) -> float:  # pragma: no cover
     """Return the mean similarity over pairs of K^2."""
-    n = len(K)
-    roots = np.empty(n, np.float32)
+    roots = np.zeros(len(K), np.float32)
     total: Any = 0.0
     for i in range(n):
-        row, square = K[i], np.float32(0.0)
-        for j in range(n):
+        row, square = K[i], NONE
+        for j in range(len(row)):
             square += row[j] * row[j]
         roots[i] = 1.0 / np.sqrt(max(float(square), tiny))
     for i in range(n):
-        row, part = K[i], np.float32(0.0)
-        for j in range(n):
+        row, part = K[i], NONE
+        for j in range(len(row)):
             part += row[j] * roots[j]
         total += part * part
     return (total - n) / (n * (n - 1))
@@ -73,11 +146,11 @@ def mean_doubled(K: np.ndarray, tiny: float) -> float:  # pragma: no cover
 
 @compiled
 def mixture(
-    K: np.ndarray, gap: np.ndarray, mean: float, steps: int, tiny: float
+    K: np.ndarray, gap: np.ndarray, n: int, mean: float, steps: int, tiny: float
 ) -> float:  # pragma: no cover
     """Return w in [0, 1] at which K + w gap has a mean similarity, by false position (the Illinois variant)."""
     low, high = 0.0, 1.0
-    at_low, at_high = mean_between(K, gap, low, tiny) - mean, mean_between(K, gap, high, tiny) - mean
+    at_low, at_high = mean_between(K, gap, n, low, tiny) - mean, mean_between(K, gap, n, high, tiny) - mean
     if at_low >= 0:
         return low
     if at_high <= 0:
@@ -85,7 +158,7 @@ def mixture(
     w = high
     for _ in range(steps):
         w = low - at_low * (high - low) / (at_high - at_low)
-        at_w = mean_between(K, gap, w, tiny) - mean
+        at_w = mean_between(K, gap, n, w, tiny) - mean
         if at_w < 0:
             low, at_low, at_high = w, at_w, at_high / 2
         else:
@@ -95,58 +168,79 @@ def mixture(
 
 @compiled
 def walk_to_mean(
-    M: np.ndarray, mean: float, doublings: int, steps: int, tiny: float, spare: np.ndarray
-) -> np.ndarray:  # pragma: no cover
-    """Return the similarities of a walk M of the length at which their mean is ``mean``; ``spare`` is (3, n, n)."""
-    n = len(M)
-    half, power, other, middle = M, spare[0], spare[1], spare[2]
-    multiply(half, half, power)
-    for _ in range(doublings - 1):
-        if mean_doubled(power, tiny) >= mean:
-            break
-        multiply(power, power, other)
-        half, power, other = power, other, half
-    multiply(power, half, middle)
+    M: np.ndarray,
+    mean: float,
+    doublings: int,
+    steps: int,
+    tiny: float,
+    spare: np.ndarray,
+    who: np.ndarray,
+    share: np.ndarray,
+    many: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # pragma: no cover
+    """Return K of a walk M of the length at which its similarities have a mean, and 1 / sqrt of its diagonal.
+
+    What is in ``spare`` (4, as M) and in the lists of :func:`significant` is lost; only the pairs i < j of K are meant.
+    """
+    n = len(many)
+    power, other, middle, unused = spare[0], spare[1], spare[2], spare[3]
+    half, least, doubling = M, NEGLIGIBLE, 0
+    listed = significant(half, n, least, who, share, many) < SPARSE
+    multiply(half, listed, who, share, many, half, power)
+    while doubling < doublings - 1 and mean_doubled(power, n, tiny) < mean:
+        doubling += 1
+        if (
+            doubling == LONG and least > 0
+        ):  # what joins the parts of a graph is not negligible: once more, with it
+            doubling, least, half = 0, 0.0, M
+            multiply(half, False, who, share, many, half, power)
+            continue
+        listed = significant(power, n, least, who, share, many) < SPARSE
+        multiply(power, listed, who, share, many, power, other)
+        half, power, other = power, other, unused if doubling == 1 else half
+    multiply(half, listed, who, share, many, power, middle)
     shorter, longer = power, middle
-    if mean_between(middle, middle, 0.0, tiny) < mean:
-        multiply(power, power, other)
+    if mean_between(middle, middle, n, 0.0, tiny) < mean:
+        multiply(half, listed, who, share, many, middle, other)
         shorter, longer = middle, other
     for i in range(n):
-        row, base = longer[i], shorter[i]
-        for j in range(n):
+        row, base = longer[i, i:n], shorter[i, i:n]
+        for j in range(len(row)):
             row[j] -= base[j]
-    w = np.float32(mixture(shorter, longer, mean, steps, tiny))
-    roots = root_returns(shorter, longer, w, tiny)
+    w = np.float32(mixture(shorter, longer, n, mean, steps, tiny))
     for i in range(n):
-        row, base, own = longer[i], shorter[i], roots[i]
-        for j in range(n):
-            row[j] = (base[j] + w * row[j]) * (own * roots[j])
-    return longer
+        row, base = longer[i, i:n], shorter[i, i:n]
+        for j in range(len(row)):
+            row[j] = base[j] + w * row[j]
+    return longer, root_returns(longer, longer, n, 0.0, tiny)
 
 
 @compiled
-def balance_rows(S: np.ndarray, steps: int, tiny: float) -> None:  # pragma: no cover
-    """Scale similarities, in place, by a factor for each sample that gives all samples the same mean."""
-    n = len(S)
+def balance_rows(K: np.ndarray, roots: np.ndarray, steps: int, tiny: float) -> None:  # pragma: no cover
+    """Scale ``roots`` by a factor for each sample that gives all samples the same mean of K_ij roots_i roots_j."""
+    n = len(roots)
     factor, sums = np.ones(n, np.float32), np.empty(n, np.float32)
     total = 0.0
     for i in range(n):
-        S[i, i] = 0.0
+        row, own = K[i], roots[i]
+        for j in range(i):
+            row[j] = K[j, i]
+        for j in range(i, n):
+            row[j] *= own * roots[j]
+        row[i] = NONE
+    for i in range(n):
         for j in range(n):
-            total += S[i, j]
+            total += K[i, j]
     aim = total / n
     for _ in range(steps):
         for i in range(n):
-            row, part = S[i], np.float32(0.0)
+            row, part = K[i], NONE
             for j in range(n):
                 part += row[j] * factor[j]
             sums[i] = part
         for i in range(n):
             factor[i] *= np.sqrt(aim / max(factor[i] * sums[i], tiny))
-    for i in range(n):
-        row, own = S[i], factor[i]
-        for j in range(n):
-            row[j] = min(row[j] * own * factor[j], np.float32(1.0))
+    roots[:] = factor
 
 
 @compiled
@@ -159,23 +253,49 @@ def diffused(
     tiny: float,
     floor: float,
     spare: np.ndarray,
+    who: np.ndarray,
+    share: np.ndarray,
+    many: np.ndarray,
     r: np.ndarray,
 ) -> None:  # pragma: no cover
-    """Write the exponents of :class:`latentsimplex.similarity.Diffusion` for a walk M (n, n) into r (m,).
+    """Write the exponents of :class:`latentsimplex.similarity.Diffusion` for a walk M of n samples into r (m,).
 
-    What is in M and in ``spare`` (3, n, n) is lost.
+    What is in the other arrays is lost: see :func:`walk_to_mean`.
     """
-    n = len(M)
-    S = walk_to_mean(M, mean, doublings, mixing_steps, tiny, spare)
+    n = len(many)
+    K, roots = walk_to_mean(M, mean, doublings, mixing_steps, tiny, spare, who, share, many)
     if balancing_steps:
-        balance_rows(S, balancing_steps, tiny)
-    at = 0
+        balance_rows(K, roots, balancing_steps, tiny)
+    at, least, joined = 0, np.float32(floor), np.float32(tiny)
     for i in range(n - 1):
-        row, into = S[i, i + 1 :], r[at : at + n - 1 - i]
-        for j in range(len(into)):
-            into[j] = min(max(row[j], floor), 1.0)
-        logarithms(into, into)
+        row, others, into, own = K[i, i + 1 : n], roots[i + 1 :], r[at : at + n - 1 - i], roots[i]
         # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
         for j in range(len(into)):
-            into[j] = tiny - into[j]
+            into[j] = joined - log_of(min(max(row[j] * (own * others[j]), least), ONE))
         at += len(into)
+
+
+@compiled
+def diffused_tables(
+    tables: np.ndarray,
+    graph: tuple[bool, int, int, float, float, int],
+    walk: tuple[float, int, int, int],
+    tiny: float,
+    floor: float,
+    r: np.ndarray,
+) -> None:  # pragma: no cover
+    """Write the exponents of tables (b, n, p) into r (b, m); a table whose samples are all the same has exponents 0.
+
+    ``graph`` has what :func:`latentsimplex.compute.graphs.make_walk_of` wants before ``tiny``, ``walk`` the mean, the
+    most doublings, and the steps of mixing and of balancing.
+    """
+    b, n, _ = tables.shape
+    wide = -(-n // LANES) * LANES
+    distances, M = np.empty((n, n), np.float32), np.empty((wide, wide), np.float32)
+    spare = np.zeros((4, wide, wide), np.float32)
+    who, share = np.empty((n, n + EIGHT), np.uint16), np.empty((n, n + EIGHT), np.float32)
+    many = np.empty(n, np.int64)
+    for v in range(b):
+        M[:] = NONE
+        make_walk_of(tables[v], *graph, tiny, distances, M)
+        diffused(M, *walk, tiny, floor, spare, who, share, many, r[v])

@@ -19,11 +19,12 @@ from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
 from latentsimplex.similarity import Kernel, clip_exponents, tables_exponents
+from latentsimplex.similarity.kernel import LEAST_EXPONENT, MOST_EXPONENT
 from latentsimplex.views import Views
 
 BLOCK_VALUES = 1 << 22
 """Pair values of a block: as many as two passes over them find in a cache near by."""
-BATCH_ENTRIES = 1 << 18
+BATCH_ENTRIES = 1 << 20
 """Entries of the n x n matrices that a thread works on at a time."""
 BYTES_OF_A_READING = 12
 """Bytes that a reading takes for each entry of an n x n matrix."""
@@ -132,16 +133,17 @@ class LocalPairs:
 
     def _read(self, members: Indices) -> tuple[Any, Array, np.ndarray]:
         """Return f(s) of some views, the sums of const(s), and whether they have anything to tell."""
+        from latentsimplex.compute.values import pair_values
+
+        forward = self._divergence.name == "forward"
         F = np.empty((len(members), n_pairs(self.n_samples)), dtype=np.float32)
         constants, informative = np.zeros(len(members)), np.zeros(len(members), dtype=bool)
 
         def batch(rows: slice) -> None:
             tables = self._views.tables(members[rows])
-            r = tables_exponents(self._kernel, tables, self._namer(members[rows]))
+            r = tables_exponents(self._kernel, tables, self._namer(members[rows]), F[rows])
             informative[rows] = r.any(axis=1)
-            r = clip_exponents(r)
-            constants[rows] = self._divergence.const(r).sum(axis=1, dtype=np.float64)
-            F[rows] = self._divergence.f(r)
+            pair_values(r, LEAST_EXPONENT, MOST_EXPONENT, forward, F[rows], constants[rows])
 
         batches = self._batches(members, BATCH_ENTRIES)
         at_once = max(READ_AT_ONCE, SCRATCH_BYTES // (BYTES_OF_A_READING * self.n_samples**2))

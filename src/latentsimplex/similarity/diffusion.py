@@ -20,9 +20,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import diagonals, is_tensor, like, namespace, on_host, ranked, stacked
+from latentsimplex._arrays import diagonals, is_single, is_tensor, like, namespace, on_host, ranked, stacked
 from latentsimplex.compute.pairs import n_pairs, pack
-from latentsimplex.similarity.local_scaling import FEW_FEATURES, LocalScaling, standardised
+from latentsimplex.similarity.local_scaling import FEW_FEATURES, LEAST_SIMILARITY, LocalScaling, compared
 
 DOUBLINGS = 40
 """Most doublings of the walk's length; a connected graph has mixed long before."""
@@ -88,36 +88,41 @@ class Diffusion:
             )
         check_scalar(self.mean, "mean", Real, min_val=0, max_val=1, include_boundaries="neither")
 
-    def exponents(self, X: Any) -> Any:
+    def exponents(self, X: Any, out: Any = None) -> Any:
         """Return -log s of every pair; all zero when all samples coincide.
 
-        X may have axes before the last two, and be a tensor: exponents are then those of each table.
+        X may have axes before the last two, and be a tensor: exponents are then those of each table. Those of arrays of
+        single precision are written into ``out`` if it is given.
         """
         xp, n = namespace(X), X.shape[-2]
         tables = X.reshape(-1, *X.shape[-2:])
-        walks = self.walk(tables)
         if is_single(X) and n <= MOST_MULTIPLIED:
-            r = self._compiled_exponents(walks)
+            r = self._compiled_exponents(tables, out)
         else:
-            S = walked(walks, self.mean)
+            S = walked(self.walk(tables), self.mean)
             if self.balance:
                 S = balanced(S)
             # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
-            r = TINY - xp.log(xp.clip(pack(S), np.finfo(np.float32).tiny, 1.0))
-        varies = (tables != tables[:, :1]).any(-1).any(-1)[:, None]
-        return xp.where(varies, r, 0 * r).reshape(*X.shape[:-2], n_pairs(n))
+            r = TINY - xp.log(xp.clip(pack(S), LEAST_SIMILARITY, 1.0))
+        r *= (tables != tables[:, :1]).any(-1).any(-1)[:, None]
+        if out is not None and r is not out:
+            out[:] = r
+        return r.reshape(*X.shape[:-2], n_pairs(n))
 
-    def _compiled_exponents(self, walks: np.ndarray) -> np.ndarray:
-        """Return the exponents (b, m) of walks (b, n, n) of few samples in single precision."""
-        from latentsimplex.compute.walks import diffused
+    def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
+        """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""
+        from latentsimplex.compute.walks import diffused_tables
 
-        balancing = BALANCING_STEPS if self.balance else 0
-        settings = (self.mean, DOUBLINGS, MIXING_STEPS, balancing, TINY, float(np.finfo(np.float32).tiny))
-        n = walks.shape[-1]
-        spare, r = np.empty((3, n, n), np.float32), np.empty((len(walks), n_pairs(n)), np.float32)
-        for M, into in zip(walks, r, strict=True):
-            diffused(M, *settings, spare, into)
+        n = tables.shape[-2]
+        r = np.empty((len(tables), n_pairs(n)), np.float32) if out is None else out
+        walk = (self.mean, DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
+        diffused_tables(compared(tables, self.standardise), self._graph(n), walk, TINY, LEAST_SIMILARITY, r)
         return r
+
+    def _graph(self, n: int) -> tuple[bool, int, int, float, float, int]:
+        """Return what the compiled loops want to know of a graph of n samples."""
+        below, part = divmod(QUANTILE * (n - 2), 1)
+        return self.per_feature, FEW_FEATURES, int(below), part, QUANTILE, self.n_neighbours(n)
 
     @property
     def reads_many(self) -> bool:
@@ -159,19 +164,10 @@ class Diffusion:
         from latentsimplex.compute.graphs import make_walk_of
 
         n = tables.shape[-2]
-        below, part = divmod(QUANTILE * (n - 2), 1)
-        if self.standardise:
-            tables = standardised(tables)
-        settings = (FEW_FEATURES, int(below), part, QUANTILE, self.n_neighbours(n), TINY)
         walks, distances = np.zeros((len(tables), n, n), np.float32), np.empty((n, n), np.float32)
-        for X, M in zip(tables, walks, strict=True):
-            make_walk_of(np.ascontiguousarray(X), self.per_feature, *settings, distances, M)
+        for X, M in zip(compared(tables, self.standardise), walks, strict=True):
+            make_walk_of(X, *self._graph(n), TINY, distances, M)
         return walks
-
-
-def is_single(X: Any) -> bool:
-    """Return whether ``X`` is an array of single precision, for which there are compiled loops."""
-    return not is_tensor(X) and X.dtype == np.float32
 
 
 def walked(walk: Any, mean: float) -> Any:

@@ -24,6 +24,7 @@ from latentsimplex.similarity.precomputed import similarity_exponents
 
 S_CLIP = 1e-4
 """Similarities are kept in [S_CLIP, 1 - S_CLIP]: see docs/fidelity.md for how it was chosen."""
+LEAST_EXPONENT, MOST_EXPONENT = float(-np.log1p(-S_CLIP)), float(-np.log(S_CLIP))
 
 
 @runtime_checkable
@@ -51,7 +52,7 @@ def clip_exponents(r: Any) -> Any:
     >>> np.round(np.exp(-clip_exponents(np.array([0.0, 1.0, 1e9]))), 4).tolist()
     [0.9999, 0.3679, 0.0001]
     """
-    return namespace(r).clip(r, -np.log1p(-S_CLIP), -np.log(S_CLIP))
+    return namespace(r).clip(r, LEAST_EXPONENT, MOST_EXPONENT)
 
 
 def single(X: Any) -> Any:
@@ -67,20 +68,26 @@ def single(X: Any) -> Any:
     return X.float() if is_tensor(X) else X.astype(np.float32)
 
 
-def tables_exponents(kernel: Kernel, tables: Any, name: Callable[[int], str]) -> Any:
+def tables_exponents(kernel: Kernel, tables: Any, name: Callable[[int], str], out: Any = None) -> Any:
     """Return a kernel's exponents (b, m) for tables (b, n, p), in single precision; ``name`` is for errors.
 
     Kernels of this package read them all at once, on a device too: they see only how samples differ, and no
-    common scale.
+    common scale. Exponents of arrays are written into ``out`` if it is given.
     """
     if getattr(kernel, "reads_many", False):
         numbers = single(tables)
         # compiled loops know no NaN: what is too large to be centred goes the way on which it is refused
-        r = kernel.exponents(numbers) if is_tensor(numbers) or np.isfinite(numbers).all() else None
+        r = None
+        if is_tensor(numbers):
+            r = kernel.exponents(numbers)
+        elif np.isfinite(numbers).all():
+            r = kernel.exponents(numbers, out)  # type: ignore[call-arg]
         if r is not None and (r >= 0).all():
             return r
-    r = np.stack([checked_exponents(kernel, on_host(X), name(i)) for i, X in enumerate(tables)])
-    return r.astype(np.float32)
+    r = np.empty((len(tables), n_pairs(tables.shape[1])), np.float32) if out is None else out
+    for i, X in enumerate(tables):
+        r[i] = checked_exponents(kernel, on_host(X), name(i))
+    return r
 
 
 def checked_exponents(kernel: Kernel, X: Array, name: str) -> Array:

@@ -15,16 +15,18 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import is_tensor, like, namespace, ranked, ranked_pair, widened
+from latentsimplex._arrays import is_single, is_tensor, like, namespace, ranked, ranked_pair, widened
 from latentsimplex._types import Array
-from latentsimplex.compute.pairs import pack
+from latentsimplex.compute.pairs import n_pairs, pack
 
 FEW_FEATURES = 4
 """Distances in so few features are added up one by one, in more by a product of matrices."""
 OUTLYING, CUTS, STILL = 4.0, 60, 0.999
 """Values so many standard deviations from the median are outliers: among thousands of normal samples there is hardly
-one. They are cut, and the standard deviation is taken anew, so often at most, or until no feature's falls below that
+one. They are cut, and the standard deviation is taken anew, so often at most, or until it does not fall below that
 share of itself."""
+LEAST_SIMILARITY = float(np.finfo(np.float32).tiny)
+"""Smaller similarities have no logarithm in single precision."""
 COINCIDENT = 1e-13
 """Squared distances below this share of the squares they are the difference of are rounding."""
 
@@ -52,10 +54,14 @@ def place_and_scale(X: Any) -> tuple[Any, Any]:
     away = X - centre
     rare = middle(abs(away)) == 0
     mean, spread = mean_and_spread(away)
+    falling = ~rare
     for _ in range(CUTS):
-        edge, before = xp.where(rare, np.inf, OUTLYING * spread), spread
-        mean, spread = mean_and_spread(xp.clip(away, -edge, edge))
-        if not (spread < STILL * before).any():
+        edge = xp.where(rare, np.inf, OUTLYING * spread)
+        next_mean, next_spread = mean_and_spread(xp.clip(away, -edge, edge))
+        fell = falling & (next_spread < STILL * spread)
+        mean, spread = xp.where(falling, next_mean, mean), xp.where(falling, next_spread, spread)
+        falling = fell
+        if not falling.any():
             break
     return centre + mean, spread
 
@@ -121,12 +127,23 @@ class LocalScaling:
         """Whether :meth:`exponents` takes several tables at once."""
         return self.metric == "euclidean"
 
-    def exponents(self, X: Any) -> Any:
+    def exponents(self, X: Any, out: Any = None) -> Any:
         """Return (dist_ij / sqrt(q_i q_j))^power; all zero when all samples coincide.
 
-        X may have axes before the last two, and be a tensor: exponents are then those of each table.
+        X may have axes before the last two, and be a tensor: exponents are then those of each table. Those of arrays of
+        single precision are written into ``out`` if it is given.
         """
-        return pack(self.square(X))
+        if not self.reads_many or not is_single(X):
+            return pack(self.square(X))
+        from latentsimplex.compute.scaling import scaled_tables
+
+        n = X.shape[-2]
+        tables = compared(X.reshape(-1, *X.shape[-2:]), self.standardise)
+        r = np.empty((len(tables), n_pairs(n)), np.float32) if out is None else out
+        scaled_tables(
+            tables, self.per_feature, FEW_FEATURES, *self._rank(n), float(self.power), LEAST_SIMILARITY, r
+        )
+        return r.reshape(*X.shape[:-2], n_pairs(n))
 
     def square(self, X: Any) -> Any:
         """Return the exponents as symmetric matrices (..., n, n)."""
@@ -139,7 +156,7 @@ class LocalScaling:
             total = total + xp.exp(-self._scaled(X[..., j : j + 1])) * varying[..., j, None, None]
         some = varying.any(-1)[..., None, None]
         mean = total / like(varying.sum(-1)[..., None, None] + ~some, total)
-        r = -xp.log(xp.clip(mean, np.finfo(np.float32).tiny, 1.0))
+        r = -xp.log(xp.clip(mean, LEAST_SIMILARITY, 1.0))
         return xp.where(some, r, 0 * r)
 
     def _scaled(self, X: Any) -> Any:
@@ -164,19 +181,34 @@ class LocalScaling:
         distance to the nearest sample outside. If there is none, 1 leaves all distances at 0.
         """
         xp, n = namespace(distances), distances.shape[-1]
-        if self.neighbour is not None:
-            k = min(self.neighbour, n - 1)
-            q, share = ranked(distances, k), min(k / (n - 1), 1.0)
-        else:
-            below, part = divmod(self.quantile * (n - 2), 1)
-            low, high = ranked_pair(distances, int(below) + 1)  # after the 0 of a sample to itself
-            q, share = low + part * (high - low), self.quantile
+        below, part, share = self._rank(n)
+        low, high = ranked_pair(distances, below + 1)  # after the 0 of a sample to itself
+        q = low + part * (high - low)
         if not (q == 0).any():
             return q
         nearest = xp.where(distances > 0, distances, np.inf)
         nearest = nearest.amin(-1) if is_tensor(nearest) else nearest.min(-1)
         outside = xp.where(xp.isfinite(nearest), share * nearest, 1.0)
         return xp.where(q == 0, outside, q)
+
+    def _rank(self, n: int) -> tuple[int, float, float]:
+        """Return the rank of q_i among n - 1 distances, its part beyond that, and the share it stands for."""
+        if self.neighbour is not None:
+            k = min(self.neighbour, n - 1)
+            return k - 1, 0.0, k / (n - 1)
+        below, part = divmod(self.quantile * (n - 2), 1)
+        return int(below), part, self.quantile
+
+
+def compared(tables: np.ndarray, standardise: bool) -> np.ndarray:
+    """Return tables (b, n, p) of single precision as the compiled loops want them, standardised or not."""
+    from latentsimplex.compute.scaling import standardise_tables
+
+    if not standardise:
+        return np.ascontiguousarray(tables)
+    standard = np.empty(tables.shape, np.float32)
+    standardise_tables(np.ascontiguousarray(tables), OUTLYING, CUTS, STILL, standard)
+    return standard
 
 
 def euclidean(X: Any) -> Any:

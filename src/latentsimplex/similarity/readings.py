@@ -75,9 +75,9 @@ class Readings:
         mean = {} if self.mean is None else {"mean": self.mean}
         return Diffusion(**{**SCALES[self.scale], **FEATURES[self.features[nearest][1]], **mean})
 
-    def exponents(self, X: Any) -> Any:
-        """Return -log s of every pair, of one table or of each of several."""
-        return self.kernel(X.shape[-1]).exponents(X)
+    def exponents(self, X: Any, out: Any = None) -> Any:
+        """Return -log s of every pair, of one table or of each of several: see :meth:`Diffusion.exponents`."""
+        return self.kernel(X.shape[-1]).exponents(X, out)
 
     def drawing(self, coassignment: float) -> Readings:
         """Return the reading that draws the clusters found with this one, whose mean co-assignment is given.

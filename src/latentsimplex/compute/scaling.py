@@ -1,0 +1,266 @@
+"""Local scaling of views, compiled: standardised features, distances, bandwidths by selection, exponents.
+
+Each function is the compiled form of what :mod:`latentsimplex.similarity.local_scaling` has for arrays of any kind and
+for tensors; numbers are of single precision, but for what needs more digits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from latentsimplex.compute.loops import compiled
+from latentsimplex.compute.singles import NONE, ONE, exp_and_rest, log_of
+
+LEAST_WORD, LARGEST_WORD = -(2**31), 2**31 - 1
+FIRST_GUESS, FIRST_STRIDE = 0x3F800000, 1 << 20
+"""Where selection begins, at the bits of 1, and how far it looks first, a tenth of a number; then eight times that."""
+LANES = 64
+"""A loop along a row has no rest where its length is whole lanes."""
+ROWS_AT_ONCE = 256
+"""Rows of a matrix of distances that are held at a time."""
+LEAST_EXPONENT = np.float32(-80.0)
+"""Smaller exponents are taken for this one."""
+LARGEST_MISS = 1e-13
+"""Squared distances below this share of the squares they are the difference of are rounding."""
+
+
+@compiled
+def standardise_tables(
+    tables: np.ndarray, outlying: float, cuts: int, still: float, out: np.ndarray
+) -> None:  # pragma: no cover
+    """Write tables (b, n, p) with features of mean 0 and variance 1, but for outliers; a constant feature is 0.
+
+    See :func:`latentsimplex.similarity.local_scaling.place_and_scale`.
+    """
+    b, n, p = tables.shape
+    away = np.empty(n)
+    for at in range(b * p):
+        v, f = at // p, at % p
+        column = tables[v, :, f].copy()
+        centre = np.partition(column, (n - 1) // 2)[(n - 1) // 2]
+        for i in range(n):
+            away[i] = column[i] - centre
+        rare = np.partition(np.abs(away), (n - 1) // 2)[(n - 1) // 2] == 0
+        edge, spread, mean = np.inf, np.inf, 0.0
+        for _ in range(cuts + 1):
+            before, total = spread, 0.0
+            for i in range(n):
+                total += min(max(away[i], -edge), edge)
+            mean, squares = total / n, 0.0
+            for i in range(n):
+                gap = min(max(away[i], -edge), edge) - mean
+                squares += gap * gap
+            spread = np.sqrt(squares / n)
+            if not spread < still * before:
+                break
+            edge = np.inf if rare else outlying * spread
+        differing = 0
+        for i in range(n):
+            differing += column[i] != column[0]
+        scale = 1.0 / spread if differing and spread > 0 else 0.0
+        for i in range(n):
+            out[v, i, f] = (away[i] - mean) * scale
+
+
+@compiled
+def distances_between(
+    X: np.ndarray, few: int, start: int, stop: int, out: np.ndarray
+) -> None:  # pragma: no cover
+    """Write the Euclidean distances of rows start..stop of X (n, p) from all rows into the first rows of ``out``."""
+    n, p = X.shape
+    if p > few:  # differences of squares need the digits
+        wide, norms = np.empty((n, p)), np.zeros(n)
+        for f in range(p):
+            mean = 0.0
+            for i in range(n):
+                mean += X[i, f]
+            for i in range(n):
+                wide[i, f] = X[i, f] - mean / n
+        for i in range(n):
+            for f in range(p):
+                norms[i] += wide[i, f] * wide[i, f]
+        products = np.dot(wide[start:stop], wide.T)
+        for i in range(start, stop):
+            norm, row, into = norms[i], products[i - start], out[i - start]
+            for j in range(n):
+                both = norm + norms[j]
+                square = both - 2.0 * row[j]
+                into[j] = np.sqrt(square) if square > LARGEST_MISS * both else 0.0
+            into[i] = 0.0
+        return
+    columns = X.T.copy()
+    for i in range(start, stop):
+        into = out[i - start]
+        if p == 1:  # squares could vanish
+            column, own = columns[0], X[i, 0]
+            for j in range(n):
+                into[j] = abs(column[j] - own)
+            continue
+        into[:] = 0.0
+        for f in range(p):
+            column, own = columns[f], X[i, f]
+            for j in range(n):
+                into[j] += (column[j] - own) * (column[j] - own)
+        for j in range(n):
+            into[j] = np.sqrt(into[j])
+
+
+@compiled
+def ordered(bits: np.ndarray, k: int, near: Any) -> Any:  # pragma: no cover
+    """Return the k-th smallest (from 0) of whole numbers; the search begins at ``near``.
+
+    The range that it lies in is narrowed down, by counting the numbers up to a place within, until one of its ends has
+    it for its neighbour. The place is where it would be if the numbers were spread evenly, and every other time half
+    way if that did not halve the range.
+    """
+    low: Any = LEAST_WORD - 1
+    high: Any = LARGEST_WORD
+    place: Any = np.int64(near)
+    below, within, stride, halve = np.int64(0), np.int64(len(bits)), FIRST_STRIDE, False
+    while below != k and within != k + 1 and high - low > 1:
+        place = min(max(place, low + 1), high - 1)
+        edge, count, width = np.int32(place), np.int32(0), high - low
+        for j in range(len(bits)):
+            count = np.int32(count + np.int32(bits[j] <= edge))
+        if count > k:
+            high, within = place, np.int64(count)
+        else:
+            low, below = place, np.int64(count)
+        if low < LEAST_WORD:
+            place, stride = high - stride, 8 * stride
+        elif high == LARGEST_WORD:
+            place, stride = low + stride, 8 * stride
+        else:
+            halve = not halve and 2 * (high - low) > width
+            place = low + np.int64((high - low) * (0.5 if halve else (k + 0.5 - below) / (within - below)))
+    if within == k + 1:
+        edge, found = np.int32(high), np.int32(LEAST_WORD)
+        for j in range(len(bits)):
+            found = max(found, bits[j] if bits[j] <= edge else np.int32(LEAST_WORD))
+        return np.int64(found)
+    edge, found = np.int32(low + 1), np.int32(LARGEST_WORD)
+    for j in range(len(bits)):
+        found = min(found, bits[j] if bits[j] >= edge else np.int32(LARGEST_WORD))
+    return np.int64(found)
+
+
+@compiled
+def bandwidths(
+    distances: np.ndarray, below: int, part: float, share: float, q: np.ndarray
+) -> None:  # pragma: no cover
+    """Write the quantile of a few samples' distances (rows, n), each one's own 0 among them, into q (rows,).
+
+    It is between two distances in order; where it is 0, it is a share of the distance to the nearest sample elsewhere.
+    Positive numbers of single precision are in the order of their bits, and what fills a row up to whole lanes comes
+    after all of them.
+    """
+    n = distances.shape[1]
+    row = np.full(-(-n // LANES) * LANES, np.inf, np.float32)
+    bits, edges, near = row.view(np.int32), np.empty(2, np.int32), np.int64(FIRST_GUESS)
+    for i in range(len(q)):
+        row[:n] = distances[i]
+        near = ordered(bits, below + 1, near)
+        low_edge, high_edge, reached = np.int32(near), np.int32(LARGEST_WORD), np.int32(0)
+        for j in range(len(bits)):
+            reached = np.int32(reached + np.int32(bits[j] <= low_edge))
+            high_edge = min(high_edge, bits[j] if bits[j] > low_edge else np.int32(LARGEST_WORD))
+        edges[0] = low_edge
+        edges[1] = high_edge if reached <= below + 2 and reached < n else low_edge
+        low, high = edges.view(np.float32)
+        q[i] = low + part * (high - low)
+        if q[i] <= 0:
+            nearest = np.inf
+            for j in range(n):
+                if row[j] > 0:
+                    nearest = min(nearest, row[j])
+            q[i] = share * nearest if nearest < np.inf else 1.0
+
+
+@compiled
+def scaled_exponents(
+    X: np.ndarray,
+    few: int,
+    below: int,
+    part: float,
+    share: float,
+    power: float,
+    distances: np.ndarray,
+    r: np.ndarray,
+) -> None:  # pragma: no cover
+    """Write (dist_ij / sqrt(q_i q_j))^power of each pair of samples of X (n, p) into r (m,).
+
+    What is in ``distances`` (rows, n) is lost. Where it has fewer than n rows, distances are computed twice.
+    """
+    n, rows = len(X), len(distances)
+    roots = np.empty(n)
+    for start in range(0, n, rows):
+        stop = min(start + rows, n)
+        distances_between(X, few, start, stop, distances)
+        bandwidths(distances, below, part, share, roots[start:stop])
+    for i in range(n):
+        roots[i] = 1.0 / np.sqrt(roots[i])
+    at = 0
+    for start in range(0, n, rows):
+        stop = min(start + rows, n)
+        if rows < n:
+            distances_between(X, few, start, stop, distances)
+        for i in range(start, stop):
+            row, others, into = distances[i - start, i + 1 :], roots[i + 1 :], r[at : at + n - 1 - i]
+            for j in range(len(into)):
+                into[j] = row[j] * (roots[i] * others[j])
+            if power == 2.0:
+                for j in range(len(into)):
+                    into[j] *= into[j]
+            elif power != 1.0:
+                for j in range(len(into)):
+                    into[j] = into[j] ** power
+            at += len(into)
+
+
+@compiled
+def varying_features(X: np.ndarray) -> np.ndarray:  # pragma: no cover
+    """Return the features of X (n, p) that are not the same for all samples."""
+    found, many = np.empty(X.shape[1], np.intp), 0
+    for f in range(X.shape[1]):
+        differing = 0
+        for i in range(1, len(X)):
+            differing += X[i, f] != X[0, f]
+        if differing:
+            found[many] = f
+            many += 1
+    return found[:many]
+
+
+@compiled
+def scaled_tables(
+    tables: np.ndarray,
+    per_feature: bool,
+    few: int,
+    below: int,
+    part: float,
+    share: float,
+    power: float,
+    floor: float,
+    r: np.ndarray,
+) -> None:  # pragma: no cover
+    """Write the exponents of :class:`latentsimplex.similarity.LocalScaling` for tables (b, n, p) into r (b, m)."""
+    b, n, _ = tables.shape
+    distances = np.empty((min(n, ROWS_AT_ONCE), n), np.float32)
+    one = np.empty(r.shape[1] if per_feature else 0, np.float32)
+    for v in range(b):
+        X, total = tables[v], r[v]
+        if not per_feature:
+            scaled_exponents(X, few, below, part, share, power, distances, total)
+            continue
+        varying = varying_features(X)
+        total[:] = NONE
+        for f in varying:
+            scaled_exponents(X[:, f : f + 1].copy(), few, below, part, share, power, distances, one)
+            for j in range(len(one)):
+                total[j] += exp_and_rest(max(-one[j], LEAST_EXPONENT))[0]
+        if len(varying):
+            scale, least = np.float32(1.0 / len(varying)), np.float32(floor)
+            for j in range(len(total)):
+                total[j] = -log_of(min(max(scale * total[j], least), ONE))
