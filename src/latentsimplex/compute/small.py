@@ -13,8 +13,11 @@ import numpy as np
 from latentsimplex._types import Array
 from latentsimplex.compute.cpu import EMPTY
 from latentsimplex.compute.loops import best_kmeans, compiled, refined_labels, row_objective
+from latentsimplex.compute.tiles import tile_objective
 
 TINY = float(np.finfo(np.float64).tiny)
+SINGLE_PAIRS = 1 << 12
+"""The slopes of more pairs than this are of single precision, whose rounding averages out."""
 
 
 @compiled
@@ -54,6 +57,7 @@ def slopes_of(
     phi: Array,
     gamma: float,
     stat: Array,
+    single: np.ndarray,
     forward: bool,
     learned: bool,
     prices: Array,
@@ -62,7 +66,8 @@ def slopes_of(
 ) -> float:  # pragma: no cover
     """Return the objective; write the natural gradients in theta (g, n) and in phi (g, g).
 
-    Without a learned response phi is the response itself, and stays.
+    Without a learned response phi is the response itself, and stays. ``single`` are the statistics in single precision,
+    or empty where double is wanted.
     """
     g, n = theta.shape
     W, left, GW = np.empty((g, n)), np.zeros((g, n)), np.zeros((g, n))
@@ -72,7 +77,14 @@ def slopes_of(
         for l in range(g):
             for i in range(n):
                 left[k, i] += B[k, l] * W[l, i]
-    value = row_objective(left, W, gamma, stat, 0, n - 1, forward, GW)
+    if len(single):
+        GW_single = np.zeros((g, n), np.float32)
+        value = tile_objective(
+            left.astype(np.float32), W.astype(np.float32), gamma, single, 0, n - 1, forward, GW_single
+        )
+        GW[:] = GW_single
+    else:
+        value = row_objective(left, W, gamma, stat, 0, n - 1, forward, GW)
     mean = np.zeros(n)
     along[:] = 0.0
     for k in range(g):
@@ -126,7 +138,8 @@ def descended(
     look, look_phi = theta.copy(), phi.copy()
     best, best_phi = theta.copy(), phi.copy()
     along, beside = np.zeros((g, n)), np.zeros((g, g))
-    value = slopes_of(look, look_phi, gamma, stat, forward, learned, prices, along, beside)
+    single = stat.astype(np.float32) if len(stat) > SINGLE_PAIRS else np.empty(0, np.float32)
+    value = slopes_of(look, look_phi, gamma, stat, single, forward, learned, prices, along, beside)
     least, last, age = value, value, 1.0
     best_along, best_beside = along.copy(), beside.copy()
     for _ in range(n_steps):
@@ -147,7 +160,7 @@ def descended(
                 phi[k, l] = best_phi[k, l] if failed else stepped
         last = least if failed else value
         age = 1.0 if failed else older
-        value = slopes_of(look, look_phi, gamma, stat, forward, learned, prices, along, beside)
+        value = slopes_of(look, look_phi, gamma, stat, single, forward, learned, prices, along, beside)
         if value < least:
             least = value
             best[:], best_phi[:], best_along[:], best_beside[:] = look, look_phi, along, beside
