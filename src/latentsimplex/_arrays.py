@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shutil
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +36,22 @@ def is_single(x: Any) -> bool:
     False
     """
     return not is_tensor(x) and x.dtype == np.float32
+
+
+def on_card(x: Any) -> bool:
+    """Return whether ``x`` is a tensor of single precision on an NVIDIA card for which loops can be compiled.
+
+    >>> on_card(np.zeros(2, dtype=np.float32))
+    False
+    """
+    return is_tensor(x) and x.is_cuda and x.dtype == namespace(x).float32 and has_triton()
+
+
+@cache
+def has_triton() -> bool:
+    """Return whether Triton is here, which comes with torch for NVIDIA cards, and the C compiler that it calls."""
+    compilers = (os.environ.get("CC", "cc"), "gcc", "clang")
+    return importlib.util.find_spec("triton") is not None and any(map(shutil.which, compilers))
 
 
 def like(values: Any, x: Any) -> Any:

@@ -76,20 +76,20 @@ def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, work
     measured = temperatures([views[v] for v in chosen], kernel, divergence, workers, names)
     own = dict(zip(chosen, measured.tolist(), strict=True))
     kinds = np.array(list(sample))
-    means = [np.mean([own[v] for v in members]) for members in sample.values()]
-    nearest = np.argmin(np.abs(np.log(kinds)[:, None] - np.log(views.widths)), axis=0)
-    return np.array([own.get(v, means[nearest[v]]) for v in range(len(views))])
+    means = np.array([np.mean([own[v] for v in members]) for members in sample.values()])
+    found = means[np.argmin(np.abs(np.log(kinds)[:, None] - np.log(views.widths)), axis=0)]
+    found[chosen] = measured
+    return found
 
 
 def sample_views(views: Views) -> dict[int, list[int]]:
     """Return a few views of each of a few kinds, by number of features; constant views tell nothing."""
-    kinds: dict[int, list[int]] = {}
-    for v in np.random.default_rng(SEED).permutation(len(views)).tolist():
-        kinds.setdefault(views.widths[v], []).append(v)
+    order, widths = np.random.default_rng(SEED).permutation(len(views)), np.array(views.widths)
+    kinds = np.unique(widths)
     spaced = np.linspace(0, len(kinds) - 1, min(KINDS, len(kinds))).round().astype(int)
     sample: dict[int, list[int]] = {}
-    for p in np.sort(list(kinds))[spaced].tolist():
-        telling = (v for v in kinds[p] if np.ptp(views[v], axis=0).any())
+    for p in kinds[spaced].tolist():
+        telling = (int(v) for v in order[widths[order] == p] if np.ptp(views[int(v)], axis=0).any())
         if found := list(islice(telling, VIEWS_OF_A_KIND)):
             sample[p] = found
     return sample

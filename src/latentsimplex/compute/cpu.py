@@ -30,7 +30,7 @@ from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
 
 TILE_PAIRS = 1 << 17
-MANY_PAIRS = 1 << 17
+MANY_PAIRS = 1 << 12
 """Rounding in single precision averages out over more pairs than this."""
 CHUNK_VIEWS, CHUNK_PAIRS, LEAST_PAIRS = 32, 1 << 15, 1 << 10
 """Views and pairs of a piece of a pass, and the fewest pairs of one: each is enough to do for a thread."""

@@ -11,13 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from latentsimplex._types import Array
-from latentsimplex.compute.cpu import EMPTY
+from latentsimplex.compute.cpu import EMPTY, MANY_PAIRS
 from latentsimplex.compute.loops import best_kmeans, compiled, refined_labels, row_objective
 from latentsimplex.compute.tiles import tile_objective
 
 TINY = float(np.finfo(np.float64).tiny)
-SINGLE_PAIRS = 1 << 12
-"""The slopes of more pairs than this are of single precision, whose rounding averages out."""
 
 
 @compiled
@@ -138,7 +136,7 @@ def descended(
     look, look_phi = theta.copy(), phi.copy()
     best, best_phi = theta.copy(), phi.copy()
     along, beside = np.zeros((g, n)), np.zeros((g, g))
-    single = stat.astype(np.float32) if len(stat) > SINGLE_PAIRS else np.empty(0, np.float32)
+    single = stat.astype(np.float32) if len(stat) > MANY_PAIRS else np.empty(0, np.float32)
     value = slopes_of(look, look_phi, gamma, stat, single, forward, learned, prices, along, beside)
     least, last, age = value, value, 1.0
     best_along, best_beside = along.copy(), beside.copy()

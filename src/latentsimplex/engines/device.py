@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex._arrays import like, on_host, widened
+from latentsimplex._arrays import like, on_card, on_host, widened
 from latentsimplex._types import Array, Indices
 from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.engines.local import LocalPairs
 from latentsimplex.similarity import clip_exponents, tables_exponents
-from latentsimplex.similarity.kernel import single
+from latentsimplex.similarity.kernel import LEAST_EXPONENT, MOST_EXPONENT, single
 
 HOST_PAIRS = 1 << 19
 """With no more pairs than this an M step is over on the processor before a card has been told what to do."""
@@ -74,10 +74,18 @@ class DevicePairs(LocalPairs):
         for rows in self._batches(members, BATCH_ENTRIES):
             r = tables_exponents(self._kernel, self._tables(members[rows]), self._namer(members[rows]))
             informative[rows] = on_host((r != 0).any(-1)).astype(bool)
-            r = clip_exponents(like(r, F))
-            constants[rows] = on_host(widened(self._divergence.const(r)).sum(-1))
-            F[rows] = self._divergence.f(r)
+            constants[rows] = on_host(self._write_values(like(r, F), F[rows]))
         return F, constants, informative
+
+    def _write_values(self, r: Any, F: Any) -> Any:
+        """Write f(s) of exponents r (b, m) into F, and return the sums of const(s) (b,)."""
+        if on_card(r):
+            from latentsimplex.compute.cards import pair_values
+
+            return pair_values(r, LEAST_EXPONENT, MOST_EXPONENT, self._divergence.name == "forward", F)
+        r = clip_exponents(r)
+        F[:] = self._divergence.f(r)
+        return widened(self._divergence.const(r)).sum(-1)
 
 
 def torch_module() -> Any:

@@ -20,13 +20,28 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import diagonals, is_single, is_tensor, like, namespace, on_host, ranked, stacked
+from latentsimplex._arrays import diagonals, is_single, is_tensor, like, namespace, on_card, ranked, stacked
 from latentsimplex.compute.pairs import n_pairs, pack
-from latentsimplex.similarity.local_scaling import FEW_FEATURES, LEAST_SIMILARITY, LocalScaling, compared
+from latentsimplex.similarity.local_scaling import (
+    FEW_FEATURES,
+    LEAST_SIMILARITY,
+    LocalScaling,
+    compared,
+    standardised,
+)
+from latentsimplex.similarity.powers import (
+    BALANCING_STEPS,
+    DOUBLINGS,
+    MIXING_STEPS,
+    TINY,
+    balanced,
+    by_mean,
+    enclosing_powers,
+    mixing,
+    off_diagonal_mean,
+)
 
-DOUBLINGS = 40
-"""Most doublings of the walk's length; a connected graph has mixed long before."""
-MIXING_STEPS, BISECTIONS = 5, 12
+BISECTIONS = 12
 DIRECTIONS, NEGLIGIBLE, DENSE = 256, 0.05, 0.1
 """Eigenvectors that follow a long walk, the share of returns that may be missed, and that of pairs with a step
 between them beyond which walks are not long."""
@@ -35,11 +50,8 @@ MOST_MULTIPLIED = 3 * DIRECTIONS
 WARM_UP_ROUNDS, WARM_UP_STEPS = 3, 6
 LONGEST_KNOWN = 1 << 14
 """Powers of eigenvalues that are known to single precision are known this far."""
-TINY = 1e-12
-"""Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
 TIED = 1e-6
 """Affinities that differ by no more than this share of themselves are tied: rounding made the difference."""
-BALANCING_STEPS = 20
 QUANTILE, POWER = 0.3, 2.0
 """The local scaling that chooses and weighs neighbours: as wide as the author's notebook has it, and smooth."""
 
@@ -98,6 +110,8 @@ class Diffusion:
         tables = X.reshape(-1, *X.shape[-2:])
         if is_single(X) and n <= MOST_MULTIPLIED:
             r = self._compiled_exponents(tables, out)
+        elif on_card(X) and n <= MOST_MULTIPLIED and not self.balance:
+            r = self._card_exponents(tables)
         else:
             S = walked(self.walk(tables), self.mean)
             if self.balance:
@@ -118,6 +132,13 @@ class Diffusion:
         walk = (self.mean, DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
         diffused_tables(compared(tables, self.standardise), self._graph(n), walk, TINY, LEAST_SIMILARITY, r)
         return r
+
+    def _card_exponents(self, tables: Any) -> Any:
+        """Return the exponents (b, m) of tables (b, n, p) of few samples on a graphics card."""
+        from latentsimplex.compute.cards import packed_exponents
+
+        shorter, longer = enclosing_powers(self.walk(tables), self.mean)
+        return packed_exponents(shorter, longer, *mixing(shorter, longer, self.mean), TINY, LEAST_SIMILARITY)
 
     def _graph(self, n: int) -> tuple[bool, int, int, float, float, int]:
         """Return what the compiled loops want to know of a graph of n samples."""
@@ -145,6 +166,10 @@ class Diffusion:
         xp, n = namespace(X), X.shape[-2]
         if is_single(X):
             return self._compiled_walks(X)
+        if on_card(X) and n <= MOST_MULTIPLIED and X.shape[-1] <= FEW_FEATURES and not self.per_feature:
+            from latentsimplex.compute.cards import walks
+
+            return walks(standardised(X) if self.standardise else X, *self._graph(n)[2:], TIED, TINY)
         scaling = LocalScaling(QUANTILE, POWER, standardise=self.standardise, per_feature=self.per_feature)
         affinity = xp.exp(-scaling.square(X))
         diagonals(affinity)[:] = -1.0  # no sample is its own neighbour
@@ -246,119 +271,3 @@ def spectral_mean(vectors: Any, powers: Any) -> float:
     roots = namespace(vectors).clip(vectors**2 @ powers, TINY, None) ** -0.5
     total = ((roots @ vectors) ** 2 * powers).sum()
     return float(off_diagonal_mean(total, len(vectors)))
-
-
-def by_mean(walk: Any, mean: float) -> Any:
-    """Return the similarities (b, n, n) of walks by products of their matrices: see :func:`walked`."""
-    half, power = walk, of_unit_return(walk @ walk)
-    shorter: Any = None
-    longer: Any = None
-    left = np.arange(len(walk))  # the walks that are still too short
-    for doubling in range(DOUBLINGS):
-        enough = on_host(doubled_mean(power)) >= mean
-        if doubling == DOUBLINGS - 1:
-            enough[:] = True
-        if enough.all() and len(left) == len(walk):  # as good as always: walks of one kind are about as long
-            shorter, longer = between(half, power, mean)
-            break
-        if shorter is None:
-            shorter, longer = namespace(walk).zeros_like(walk), namespace(walk).zeros_like(walk)
-        if enough.any():
-            shorter[left[enough]], longer[left[enough]] = between(half[enough], power[enough], mean)
-            left, power = left[~enough], power[~enough]
-        if not len(left):
-            break
-        half, power = power, of_unit_return(power @ power)
-    return mixed_to_mean(shorter, longer, mean)
-
-
-def between(half: Any, power: Any, mean: float) -> tuple[Any, Any]:
-    """Return the powers between which the mean lies: of M^L, M^(3L/2) and M^(2L), given M^(L/2) and M^L."""
-    middle = of_unit_return(power @ half)
-    past = mean_similarity(middle) < mean
-    if not past.any():
-        return power, middle
-    if past.all():
-        return middle, of_unit_return(power @ power)
-    shorter, longer = middle + 0, middle
-    shorter[~past] = power[~past]
-    longer[past] = of_unit_return(power[past] @ power[past])
-    return shorter, longer
-
-
-def mixed_to_mean(shorter: Any, longer: Any, mean: float) -> Any:
-    """Return the similarities of K = shorter + w (longer - shorter), 0 <= w <= 1, with the mean asked for.
-
-    The mean rises with w; w is found by false position (the Illinois variant), for all walks at once.
-    """
-    xp = namespace(shorter)
-    gap = longer - shorter
-    own, step = diagonals(shorter), diagonals(gap)
-
-    def excess(w: Any) -> Any:
-        roots = xp.clip(own + w[:, None] * step, TINY, None)[..., None] ** -0.5
-        both = ((shorter @ roots + w[:, None, None] * (gap @ roots)) * roots).sum((-1, -2))
-        return off_diagonal_mean(both, shorter.shape[-1]) - mean
-
-    low, high = 0 * own[:, 0], 0 * own[:, 0] + 1
-    at_low, at_high = excess(low), excess(high)
-    w = xp.where(at_low >= 0, low, high)
-    inside = (at_low < 0) & (at_high > 0)
-    for _ in range(MIXING_STEPS):
-        w = xp.where(inside, low - at_low * (high - low) / (at_high - at_low + ~inside), w)
-        at_w = excess(w)
-        below = at_w < 0
-        at_high = xp.where(below, at_high / 2, at_w)
-        at_low = xp.where(below, at_w, at_low / 2)
-        low, high = xp.where(below, w, low), xp.where(below, high, w)
-    gap *= w[:, None, None]
-    gap += shorter
-    return normalised(gap)
-
-
-def normalised(K: Any) -> Any:
-    """Make K_ij / sqrt(K_ii K_jj) of K, in place."""
-    roots = namespace(K).clip(diagonals(K), TINY, None) ** -0.5
-    K *= roots[..., None]
-    K *= roots[:, None, :]
-    return K
-
-
-def of_unit_return(K: Any) -> Any:
-    """Divide K by the mean of its diagonal, in place: the product of many walks neither vanishes nor grows."""
-    K /= diagonals(K).mean(-1)[:, None, None]
-    return K
-
-
-def mean_similarity(K: Any) -> Any:
-    """Return the mean of K_ij / sqrt(K_ii K_jj) over pairs, for each K (b, n, n)."""
-    roots = namespace(K).clip(diagonals(K), TINY, None)[..., None] ** -0.5
-    return off_diagonal_mean(((K @ roots) * roots).sum((-1, -2)), K.shape[-1])
-
-
-def doubled_mean(K: Any) -> Any:
-    """Return the mean similarity of a walk of twice the length of K's, whose entries are products of K's rows."""
-    roots = namespace(K).clip((K**2).sum(-1), TINY, None)[..., None] ** -0.5
-    return off_diagonal_mean(((K @ roots) ** 2).sum((-1, -2)), K.shape[-1])
-
-
-def off_diagonal_mean(total: Any, n: int) -> Any:
-    """Return the mean over pairs, given the sum over the whole matrix, whose diagonal is 1."""
-    return (total - n) / (n * (n - 1))
-
-
-def balanced(S: Any) -> Any:
-    """Return the similarities with a factor for each sample that gives all samples the same mean.
-
-    >>> S = np.array([[[1.0, 0.2, 0.2], [0.2, 1.0, 0.8], [0.2, 0.8, 1.0]]])
-    >>> (balanced(S)[0].sum(axis=0) - np.diag(balanced(S)[0])).round(2).tolist()
-    [0.8, 0.8, 0.8]
-    """
-    xp = namespace(S)
-    S = S + 0
-    diagonals(S)[:] = 0.0
-    aim = S.sum((-1, -2)) / S.shape[-1]
-    factor = 0 * S[..., :1] + 1
-    for _ in range(BALANCING_STEPS):
-        factor = factor * (aim[:, None, None] / xp.clip(factor * (S @ factor), TINY, None)) ** 0.5
-    return xp.clip(S * factor * factor.swapaxes(-1, -2), None, 1.0)
