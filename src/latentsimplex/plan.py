@@ -7,7 +7,7 @@ views a random part is enough for both; in the end EM takes all of them in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -23,6 +23,8 @@ from latentsimplex.engines.local import LocalPairs
 from latentsimplex.options import Choices
 from latentsimplex.search import Listener, Search, best_of, go_on, settle
 from latentsimplex.similarity import Kernel, Readings
+from latentsimplex.similarity.directions import KnownDirections
+from latentsimplex.similarity.readings import Remembering
 from latentsimplex.views import Views
 
 
@@ -54,6 +56,7 @@ class Plan:
     workers: Workers
     listener: Listener
     engine: Engine = LocalPairs
+    known: KnownDirections = field(default_factory=KnownDirections)
 
     def run(self, kernel: Kernel | None, rng: np.random.Generator) -> Found:
         """Return the best of several starts with a kernel; None is the readings that suit the views.
@@ -125,6 +128,8 @@ class Plan:
         weights = None if own is None else temperature / own
         model = choices.model(self.views.n_samples, self.n_clusters, temperature)
         divergence = DIVERGENCES[choices.divergence]
+        if isinstance(kernel, Readings):
+            kernel = Remembering(kernel, self.known)
         pairs = self.engine(self.views, kernel, divergence, self.workers, self.keep, weights, members)
         return model, pairs
 

@@ -58,6 +58,9 @@ class DevicePairs(LocalPairs):
     def _block_values(self) -> int:
         return BLOCK_VALUES
 
+    def _blocks_read(self) -> int:
+        return 1  # a block is as much as a device is asked for at once
+
     def _tables(self, members: Indices) -> Any:
         """Return views where they are read: on the device for kernels of ours, here for those of the user's."""
         tables = self._views.tables(members)

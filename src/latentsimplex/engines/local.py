@@ -24,6 +24,8 @@ from latentsimplex.views import Views
 
 BLOCK_VALUES = 1 << 22
 """Pair values of a block: as many as two passes over them find in a cache near by."""
+BLOCKS_READ = 4
+"""Blocks that are read at once where they are kept."""
 BATCH_ENTRIES = 1 << 20
 """Entries of the n x n matrices that a thread works on at a time."""
 BYTES_OF_A_READING = 12
@@ -66,15 +68,20 @@ class LocalPairs:
         self._kept: list[Any] | None = [] if keep in (True, "whole", "bytes") else None
         self._in_bytes = keep == "bytes"
         constants: list[Array] = []
-        for start in range(0, len(members), size):
-            block = members[start : start + size]
-            F, consts, informative = self._read(block)
-            if not informative.any():
-                continue
-            self._members.append(block[informative])
-            constants.append(consts[informative])
-            if self._kept is not None:
-                self._kept.append(self._stored(F if informative.all() else F[informative]))
+        # what is kept as it is read can be read many blocks at a time, which leaves no thread without work
+        many = size * (self._blocks_read() if self._kept is not None and not self._in_bytes else 1)
+        for start in range(0, len(members), many):
+            span = members[start : start + many]
+            F, consts, informative = self._read(span)
+            for first in range(0, len(span), size):
+                rows = slice(first, first + size)
+                telling = informative[rows]
+                if not telling.any():
+                    continue
+                self._members.append(span[rows][telling])
+                constants.append(consts[rows][telling])
+                if self._kept is not None:
+                    self._kept.append(self._stored(F[rows] if telling.all() else F[rows][telling]))
         none = np.empty(0, dtype=np.intp)
         self.informative: Indices = np.concatenate([none, *self._members])
         self.constants: Array = np.concatenate([np.empty(0), *constants])
@@ -130,6 +137,9 @@ class LocalPairs:
 
     def _block_values(self) -> int:
         return BLOCK_VALUES
+
+    def _blocks_read(self) -> int:
+        return BLOCKS_READ
 
     def _read(self, members: Indices) -> tuple[Any, Array, np.ndarray]:
         """Return f(s) of some views, the sums of const(s), and whether they have anything to tell."""

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import diagonals, is_single, is_tensor, like, namespace, on_card, ranked, stacked
+from latentsimplex._arrays import diagonals, is_single, namespace, on_card, on_host, ranked, stacked
 from latentsimplex.compute.pairs import n_pairs, pack
+from latentsimplex.similarity.directions import DIRECTIONS, KnownDirections, followed, leading_directions
 from latentsimplex.similarity.local_scaling import (
     FEW_FEATURES,
     LEAST_SIMILARITY,
@@ -38,18 +40,10 @@ from latentsimplex.similarity.powers import (
     by_mean,
     enclosing_powers,
     mixing,
-    off_diagonal_mean,
 )
 
-BISECTIONS = 12
-DIRECTIONS, NEGLIGIBLE, DENSE = 256, 0.05, 0.1
-"""Eigenvectors that follow a long walk, the share of returns that may be missed, and that of pairs with a step
-between them beyond which walks are not long."""
 MOST_MULTIPLIED = 3 * DIRECTIONS
 """With no more samples, products of whole matrices are quicker than finding directions."""
-WARM_UP_ROUNDS, WARM_UP_STEPS = 3, 6
-LONGEST_KNOWN = 1 << 14
-"""Powers of eigenvalues that are known to single precision are known this far."""
 TIED = 1e-6
 """Affinities that differ by no more than this share of themselves are tied: rounding made the difference."""
 QUANTILE, POWER = 0.3, 2.0
@@ -100,11 +94,11 @@ class Diffusion:
             )
         check_scalar(self.mean, "mean", Real, min_val=0, max_val=1, include_boundaries="neither")
 
-    def exponents(self, X: Any, out: Any = None) -> Any:
+    def exponents(self, X: Any, out: Any = None, known: KnownDirections | None = None) -> Any:
         """Return -log s of every pair; all zero when all samples coincide.
 
         X may have axes before the last two, and be a tensor: exponents are then those of each table. Those of arrays of
-        single precision are written into ``out`` if it is given.
+        single precision are written into ``out`` if it is given. Long walks that are ``known`` are not looked for again.
         """
         xp, n = namespace(X), X.shape[-2]
         tables = X.reshape(-1, *X.shape[-2:])
@@ -113,7 +107,7 @@ class Diffusion:
         elif on_card(X) and n <= MOST_MULTIPLIED and not self.balance:
             r = self._card_exponents(tables)
         else:
-            S = walked(self.walk(tables), self.mean)
+            S = self.similarities(tables, known)
             if self.balance:
                 S = balanced(S)
             # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
@@ -122,6 +116,27 @@ class Diffusion:
         if out is not None and r is not out:
             out[:] = r
         return r.reshape(*X.shape[:-2], n_pairs(n))
+
+    def similarities(self, tables: Any, known: KnownDirections | None = None) -> Any:
+        """Return the similarities (b, n, n) of tables (b, n, p), not balanced.
+
+        Long walks of many samples live in few directions, which are enough to follow them.
+        """
+        if tables.shape[-2] <= MOST_MULTIPLIED:
+            return by_mean(self.walk(tables), self.mean)
+        return stacked([self._followed(X, known) for X in tables])
+
+    def _followed(self, X: Any, known: KnownDirections | None) -> Any:
+        """Return the similarities (n, n) of one table of many samples."""
+        walk = cache(lambda: self.walk(X[None]))
+        if known is None:
+            found = leading_directions(walk()[0])
+        else:
+            graph = (self.neighbours, self.standardise, self.per_feature, X.shape)
+            table = blake2b(on_host(X).tobytes()).digest()
+            found = known.get((graph, table), lambda: leading_directions(walk()[0]))
+        S = None if found is None else followed(found, self.mean)
+        return by_mean(walk(), self.mean)[0] if S is None else S
 
     def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
         """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""
@@ -193,81 +208,3 @@ class Diffusion:
         for X, M in zip(compared(tables, self.standardise), walks, strict=True):
             make_walk_of(X, *self._graph(n), TINY, distances, M)
         return walks
-
-
-def walked(walk: Any, mean: float) -> Any:
-    """Return the similarities (b, n, n) of walks M of the length at which their mean is ``mean``.
-
-    Lengths are 2, 3, 4, 6, 8, 12, ... A mean between those of two lengths is that of a walk which stops at one or
-    at the other: K is a mixture of both powers. Where the mean is out of reach, the shortest or the longest walk
-    has to do. Long walks of many samples live in few directions, which are enough to follow them.
-    """
-    if walk.shape[-1] <= MOST_MULTIPLIED:
-        return by_mean(walk, mean)
-    found = [by_directions(M, mean) for M in walk]
-    return stacked([by_mean(M[None], mean)[0] if S is None else S for S, M in zip(found, walk, strict=True)])
-
-
-def by_directions(M: Any, mean: float) -> Any:
-    """Return the similarities (n, n) of one walk from its leading eigenvectors; None if they are not enough.
-
-    Every power has the same eigenvectors. They are enough where what the others could add to the chance of a
-    return is negligible, which it never is for the short walks on a dense graph.
-    """
-    steps = M > 10 * TINY  # what ties all samples together, so that none is out of reach, is not a step
-    if float(steps.sum()) > DENSE * M.shape[0] ** 2:
-        return None
-    values, vectors = leading_pairs(M * steps)
-    xp, longer = namespace(vectors), values**2
-    shorter = longer
-    for length in lengths():
-        if (
-            length > LONGEST_KNOWN
-        ):  # beyond, rounding decides which of the components that never meet comes out first
-            return None
-        shorter, longer = longer, values**length
-        longer = longer / (vectors**2 @ longer).mean()
-        if spectral_mean(vectors, longer) >= mean:
-            break
-    if float(longer[-1] / longer.sum()) * (len(M) - DIRECTIONS) > NEGLIGIBLE:
-        return None
-    low, high = 0.0, 1.0
-    for _ in range(BISECTIONS):
-        w = (low + high) / 2
-        low, high = (w, high) if spectral_mean(vectors, shorter + w * (longer - shorter)) < mean else (low, w)
-    rows = vectors * xp.clip(shorter + high * (longer - shorter), 0.0, None) ** 0.5
-    rows = rows / xp.clip((rows**2).sum(-1), TINY, None)[:, None] ** 0.5
-    return rows @ rows.T
-
-
-def lengths() -> list[int]:
-    """Return the lengths of walks that are tried.
-
-    >>> lengths()[:6]
-    [2, 3, 4, 6, 8, 12]
-    """
-    return [steps << doubling for doubling in range(DOUBLINGS) for steps in (2, 3)]
-
-
-def leading_pairs(M: Any) -> tuple[Any, Any]:
-    """Return the leading eigenvalues (r,) and eigenvectors (n, r) of a walk, the largest first.
-
-    A few steps of the walk from random directions leave those in which it goes on longest.
-    """
-    start = np.random.default_rng(0).normal(size=(len(M), DIRECTIONS))
-    Q, linalg = like(start, M), namespace(M).linalg
-    step = M if is_tensor(M) else csr_array(M)
-    for _ in range(WARM_UP_ROUNDS):
-        for _ in range(WARM_UP_STEPS):
-            Q = step @ Q
-        Q = linalg.qr(Q)[0]
-    values, vectors = linalg.eigh(Q.T @ (step @ Q))
-    order = np.arange(DIRECTIONS)[::-1].copy()
-    return namespace(M).clip(values[order], 0.0, 1.0), (Q @ vectors)[:, order]
-
-
-def spectral_mean(vectors: Any, powers: Any) -> float:
-    """Return the mean similarity over pairs of K = U diag(powers) U^T."""
-    roots = namespace(vectors).clip(vectors**2 @ powers, TINY, None) ** -0.5
-    total = ((roots @ vectors) ** 2 * powers).sum()
-    return float(off_diagonal_mean(total, len(vectors)))

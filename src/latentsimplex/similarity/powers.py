@@ -23,7 +23,12 @@ TINY = 1e-12
 
 
 def by_mean(walk: Any, mean: float) -> Any:
-    """Return the similarities (b, n, n) of walks at whose lengths they have a mean."""
+    """Return the similarities (b, n, n) of walks M of the length at which their mean is ``mean``.
+
+    Lengths are 2, 3, 4, 6, 8, 12, ... A mean between those of two lengths is that of a walk which stops at one or
+    at the other: K is a mixture of both powers. Where the mean is out of reach, the shortest or the longest walk
+    has to do.
+    """
     shorter, longer = enclosing_powers(walk, mean)
     less, more, roots = mixing(shorter, longer, mean)
     K = less[:, None, None] * shorter

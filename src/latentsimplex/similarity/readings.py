@@ -6,11 +6,12 @@ A kind is a number of features. :mod:`latentsimplex.choice` decides between the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from latentsimplex.similarity.diffusion import Diffusion
+from latentsimplex.similarity.directions import KnownDirections
 
 SCALES: dict[str, dict[str, Any]] = {
     "local": {"neighbours": 10, "mean": 0.1},
@@ -75,9 +76,9 @@ class Readings:
         mean = {} if self.mean is None else {"mean": self.mean}
         return Diffusion(**{**SCALES[self.scale], **FEATURES[self.features[nearest][1]], **mean})
 
-    def exponents(self, X: Any, out: Any = None) -> Any:
+    def exponents(self, X: Any, out: Any = None, known: KnownDirections | None = None) -> Any:
         """Return -log s of every pair, of one table or of each of several: see :meth:`Diffusion.exponents`."""
-        return self.kernel(X.shape[-1]).exponents(X, out)
+        return self.kernel(X.shape[-1]).exponents(X, out, known)
 
     def drawing(self, coassignment: float) -> Readings:
         """Return the reading that draws the clusters found with this one, whose mean co-assignment is given.
@@ -88,3 +89,16 @@ class Readings:
         if self.scale == "local":
             return Readings("mixed", self.features, coassignment)
         return Readings("fine", self.features)
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """Readings that keep the long walks which they found, for readings of the same graphs that share them."""
+
+    readings: Readings
+    known: KnownDirections
+    reads_many: ClassVar[bool] = True
+
+    def exponents(self, X: Any, out: Any = None) -> Any:
+        """Return -log s of every pair, of one table or of each of several: see :meth:`Diffusion.exponents`."""
+        return self.readings.exponents(X, out, self.known)
