@@ -10,6 +10,7 @@ from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Model, State
 from latentsimplex.engines.local import LocalPairs
+from latentsimplex.known import Known
 from latentsimplex.objective import PENALTIES
 from latentsimplex.search import beginning, moved_on
 from latentsimplex.similarity import LocalScaling, clip_exponents
@@ -110,6 +111,7 @@ class ArrayPairs:
         self.constants = np.arange(len(F), dtype=float)
         self.weights = np.ones(len(F))
         self.workers = Workers(1)
+        self.profiles = Known(1 << 20)
         self.home = np.empty(0)
 
     def __len__(self):

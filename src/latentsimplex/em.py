@@ -48,6 +48,7 @@ from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.compute.threads import Workers
 from latentsimplex.descent import adam, mirror
 from latentsimplex.divergence import P_CLIP, Divergence
+from latentsimplex.known import Known
 from latentsimplex.objective import Penalty, membership_penalty, weight_penalty
 
 ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-8
@@ -64,13 +65,17 @@ SHORTEST_STEP = 1e-3
 
 
 class Pairs(Protocol):
-    """Pair values of the views, wherever they live (see :mod:`latentsimplex.engines`)."""
+    """Pair values of the views, wherever they live (see :mod:`latentsimplex.engines`).
+
+    ``profiles`` are those of groups of views that a search has looked at.
+    """
 
     n_samples: int
     constants: Array
     weights: Array
     workers: Workers
     home: Any
+    profiles: Known[Any]
 
     def __len__(self) -> int: ...
 

@@ -20,10 +20,11 @@ from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.em import Fit, Model, Schedule
 from latentsimplex.engines import Engine
 from latentsimplex.engines.local import LocalPairs
+from latentsimplex.known import Known
 from latentsimplex.options import Choices
 from latentsimplex.search import Listener, Search, best_of, go_on, settle
 from latentsimplex.similarity import Kernel, Readings
-from latentsimplex.similarity.directions import KnownDirections
+from latentsimplex.similarity.directions import KNOWN_BYTES, KnownDirections
 from latentsimplex.similarity.readings import Remembering
 from latentsimplex.views import Views
 
@@ -56,7 +57,7 @@ class Plan:
     workers: Workers
     listener: Listener
     engine: Engine = LocalPairs
-    known: KnownDirections = field(default_factory=KnownDirections)
+    known: KnownDirections = field(default_factory=lambda: Known(KNOWN_BYTES))
 
     def run(self, kernel: Kernel | None, rng: np.random.Generator) -> Found:
         """Return the best of several starts with a kernel; None is the readings that suit the views.

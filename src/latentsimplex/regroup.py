@@ -15,12 +15,13 @@ from latentsimplex._types import Array
 from latentsimplex.compute import is_small
 from latentsimplex.compute.threads import Workers
 from latentsimplex.em import Fit, Model, Pairs, Schedule, State, m_step, statistics
+from latentsimplex.known import Known
 from latentsimplex.labels import used_columns
 from latentsimplex.moves import Pattern, live_patterns, objective, refit_all
 from latentsimplex.objective import ClusterPrice
-from latentsimplex.profiles import profile
+from latentsimplex.profiles import Profile, profile
 from latentsimplex.starts import kmeans_labels, label_memberships
-from latentsimplex.structure import Charges, Group, make_group, merge_groups, total_worth
+from latentsimplex.structure import Charges, Group, best_cut, merge_groups, total_worth
 
 SPLIT_SEED = 0
 NO_VIEWS = 1e-6
@@ -37,14 +38,25 @@ def charges_of(model: Model) -> Charges:
 
 def groups_of(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
     """Return a group for each pattern that has views, its clusters chosen anew."""
-    gamma, stat = statistics(pairs, eta)
-    live = np.flatnonzero(gamma > NO_VIEWS).tolist()
-    return list(pairs.workers.imap(lambda l: _group(gamma[l], stat[l], l, model), live))
-
-
-def _group(gamma: float, stat: Any, l: int, model: Model) -> Group:
+    live = np.flatnonzero(pairs.weights @ eta > NO_VIEWS)
+    gamma, stat = statistics(pairs, eta[:, live])
     charges = charges_of(model)
-    return make_group(gamma, stat, len(charges.clusters), model.divergence, charges, frozenset([l]))
+
+    def group(i: int) -> Group:
+        found = known_profile(pairs, eta[:, live[i]], gamma[i], stat[i], model)
+        return best_cut(gamma[i], stat[i], found, charges, frozenset([int(live[i])]))
+
+    return list(pairs.workers.imap(group, range(len(live))))
+
+
+def known_profile(pairs: Pairs, eta: Array, gamma: float, stat: Any, model: Model) -> Profile:
+    """Return what clusters explain of the views with responsibilities eta (V,), whose statistics are given.
+
+    The same views come up in one move after the other.
+    """
+    g = len(charges_of(model).clusters)
+    key = (model.divergence.name, g, eta.tobytes())
+    return pairs.profiles.get(key, lambda: profile(stat / gamma, g, model.divergence))
 
 
 def best_groups(pairs: Pairs, eta: Array, model: Model) -> list[Group]:
@@ -118,17 +130,26 @@ def recut_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> 
         fit.expectation.stat
     )  # threads are for patterns then, and otherwise for the pairs of each
     workers = Workers(1) if small else pairs.workers
-    found = pairs.workers.imap(
-        lambda pattern: recut(pattern, model, schedule, workers), list(patterns.values()), threaded=small
-    )
+    eta = fit.expectation.eta
+
+    def recut_pattern(l: int) -> Pattern | None:
+        pattern = patterns[l]
+        found = known_profile(pairs, eta[:, l], pattern.gamma, pattern.stat, model)
+        return recut(pattern, found, model, schedule, workers)
+
+    found = pairs.workers.imap(recut_pattern, list(patterns), threaded=small)
     best = {l: cut for l, cut in zip(patterns, found, strict=True) if cut is not None}
     return _replaced(fit.state, best, schedule) if best else None
 
 
-def recut(pattern: Pattern, model: Model, schedule: Schedule, workers: Workers) -> Pattern | None:
-    """Return the pattern with another number of clusters that is better than its own; None if there is none."""
+def recut(
+    pattern: Pattern, found: Profile, model: Model, schedule: Schedule, workers: Workers
+) -> Pattern | None:
+    """Return the pattern with another number of clusters that is better than its own; None if there is none.
+
+    ``found`` is what hard clusters explain of its views.
+    """
     charges = charges_of(model)
-    found = profile(pattern.stat / pattern.gamma, len(charges.clusters), model.divergence)
     most = int(np.argmax(pattern.gamma * found.gains - charges.clusters)) + 1
     own = len(used_columns(pattern.W))
     others = [k for k in range(1, max(most, own) + 1) if k != own]
@@ -216,6 +237,7 @@ class Members:
 
     def __init__(self, pairs: Pairs, members: np.ndarray) -> None:
         self.n_samples, self.workers, self.home = pairs.n_samples, pairs.workers, pairs.home
+        self.profiles: Known[Any] = Known(0)
         self.constants, self.weights = pairs.constants[members], pairs.weights[members]
         self._pairs, self._members = pairs, members
 

@@ -7,16 +7,17 @@ explain of the divergence, less the price of their labels and of saying which pa
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
 
+from latentsimplex._arrays import widened
 from latentsimplex._types import Array
+from latentsimplex.compute.cpu import THREADED_PAIRS
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
-from latentsimplex.profiles import profile
+from latentsimplex.profiles import Profile, profile
 
 
 class Charges(NamedTuple):
@@ -49,7 +50,11 @@ def make_group(
     gamma: float, stat: Any, g: int, divergence: Divergence, charges: Charges, parts: frozenset[int]
 ) -> Group:
     """Return the group of views with these statistics, cut into the number of clusters that is worth most."""
-    found = profile(stat / gamma, g, divergence)
+    return best_cut(gamma, stat, profile(stat / gamma, g, divergence), charges, parts)
+
+
+def best_cut(gamma: float, stat: Any, found: Profile, charges: Charges, parts: frozenset[int]) -> Group:
+    """Return the group of views whose profile is given."""
     worths = gamma * found.gains - charges.clusters
     best = int(np.argmax(worths))
     return Group(gamma, stat, found.labels[best], float(worths[best]), parts)
@@ -79,22 +84,25 @@ def merge_groups(
     """
     best, best_worth = groups, total_worth(groups, charges)
     unions: dict[tuple[int, int], Group] = {}
+    products = inner_products(groups, workers)
     while len(groups) > 1:
         new = [
             (one, other)
-            for one, other in ((groups[i], groups[j]) for i, j in candidates(groups))
+            for one, other in ((groups[i], groups[j]) for i, j in candidates(groups, products))
             if (id(one), id(other)) not in unions
         ]
         made = workers.imap(lambda both: union(both[0], both[1], g, divergence, charges), new)
         unions |= {(id(one), id(other)): joined for (one, other), joined in zip(new, made, strict=True)}
         # keys hold ids of groups that are alive: a group that is gone takes its unions along
         alive = {id(group): k for k, group in enumerate(groups)}
+        ways = [(alive[a], alive[b]) for a, b in unions]
         merged = [
-            [group for k, group in enumerate(groups) if k not in (alive[a], alive[b])] + [joined]
-            for (a, b), joined in unions.items()
+            [group for k, group in enumerate(groups) if k not in way] + [joined]
+            for way, joined in zip(ways, unions.values(), strict=True)
         ]
         worths = [total_worth(structure, charges) for structure in merged]
-        groups = merged[int(np.argmax(worths))]
+        taken = int(np.argmax(worths))
+        groups, products = merged[taken], _merged_products(products, *ways[taken])
         ids = {id(group) for group in groups}
         unions = {key: joined for key, joined in unions.items() if set(key) <= ids}
         if max(worths) >= best_worth:
@@ -102,15 +110,35 @@ def merge_groups(
     return best
 
 
-def candidates(groups: list[Group]) -> list[tuple[int, int]]:
+def _merged_products(products: Array, i: int, j: int) -> Array:
+    """Return the inner products of groups after i and j have become one, which comes last."""
+    rows = np.delete(np.vstack([products, products[i] + products[j]]), (i, j), axis=0)
+    return np.delete(np.column_stack([rows, rows[:, i] + rows[:, j]]), (i, j), axis=1)
+
+
+def inner_products(groups: list[Group], workers: Workers) -> Array:
+    """Return the inner products of the sums of pair values of groups (d, d)."""
+    above = [(i, j) for i in range(len(groups)) for j in range(i, len(groups))]
+    stats = [widened(group.stat) for group in groups]
+    found = workers.imap(
+        lambda ij: float(stats[ij[0]] @ stats[ij[1]]), above, len(stats[0]) >= THREADED_PAIRS
+    )
+    products = np.empty((len(groups), len(groups)))
+    for (i, j), product in zip(above, found, strict=True):
+        products[i, j] = products[j, i] = product
+    return products
+
+
+def candidates(groups: list[Group], products: Array) -> list[tuple[int, int]]:
     """Return the pairs of groups worth a try: each group and the one whose mean pair values are nearest.
 
     Near is Ward's sense: how much the views of both lose when their best unconstrained patterns become one.
+    ``products`` are the inner products of the groups' sums of pair values.
     """
-    means = [group.stat / group.gamma for group in groups]
     gammas = np.array([group.gamma for group in groups])
-    loss = np.full((len(groups), len(groups)), np.inf)
-    for i, j in combinations(range(len(groups)), 2):
-        weight = gammas[i] * gammas[j] / (gammas[i] + gammas[j])
-        loss[i, j] = loss[j, i] = weight * float(((means[i] - means[j]) ** 2).sum())
+    means = products / np.outer(gammas, gammas)
+    squares = np.diag(means)
+    loss = np.outer(gammas, gammas) / np.add.outer(gammas, gammas)
+    loss *= np.maximum(np.add.outer(squares, squares) - 2 * means, 0.0)
+    np.fill_diagonal(loss, np.inf)
     return sorted({(min(i, j), max(i, j)) for i, j in enumerate(loss.argmin(axis=1).tolist())})

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from latentsimplex.known import Known
 from latentsimplex.similarity import Diffusion, Readings
 from latentsimplex.similarity.diffusion import MOST_MULTIPLIED
 from latentsimplex.similarity.directions import (
+    KNOWN_BYTES,
     Directions,
-    KnownDirections,
     followed,
     leading_directions,
     orthonormal,
@@ -72,7 +73,7 @@ def test_what_is_nearly_in_line_is_made_orthonormal(squeezed):
 
 
 def test_a_second_reading_of_a_graph_looks_for_no_walk(monkeypatch):
-    known, X = KnownDirections(), table()
+    known, X = Known(KNOWN_BYTES), table()
     first = Readings("local", ((4, "standardised"),))
     second = first.drawing(0.2)
     expected = second.exponents(X)
@@ -84,21 +85,8 @@ def test_a_second_reading_of_a_graph_looks_for_no_walk(monkeypatch):
 
 @pytest.mark.parametrize("other", ["table", "neighbours", "standardise"])
 def test_other_tables_and_graphs_are_not_known(other):
-    known = KnownDirections()
+    known = Known(KNOWN_BYTES)
     Diffusion().exponents(table(), known)
     kernel = {"neighbours": Diffusion(neighbours=12), "standardise": Diffusion(standardise=False)}.get(other)
     kernel, X = kernel or Diffusion(), table(seed=other == "table")
     np.testing.assert_array_equal(kernel.exponents(X, known), kernel.exponents(X))
-
-
-def test_what_does_not_fit_is_found_again():
-    made = []
-
-    def find():
-        made.append(None)
-        return Directions(np.ones(2), np.ones((10, 2)))
-
-    known = KnownDirections(most_bytes=2 * 8 * 11 + 8)
-    for key in "aabb":
-        assert known.get(key, find).vectors.shape == (10, 2)
-    assert len(made) == 3

@@ -34,7 +34,7 @@ LARGEST_IMAGE = 150_000
 # fmt: off
 INTERNAL = {
     "archive", "choice", "cli", "compute", "delimited", "descent", "divergence", "em", "engines",
-    "estimates", "estimator", "files", "interruption", "kmeans", "labels", "moves", "objective", "options",
+    "estimates", "estimator", "files", "interruption", "kmeans", "known", "labels", "moves", "objective", "options",
     "parameters", "plan", "profiles", "progress", "reference", "regroup", "search", "starts", "structure",
     "views",
 }

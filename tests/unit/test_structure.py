@@ -3,11 +3,20 @@
 import numpy as np
 import pytest
 
+from latentsimplex import structure
 from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.profiles import profile
-from latentsimplex.structure import Charges, Group, candidates, make_group, merge_groups, total_worth
+from latentsimplex.structure import (
+    Charges,
+    Group,
+    candidates,
+    inner_products,
+    make_group,
+    merge_groups,
+    total_worth,
+)
 from problems import KINDS, block_values, same_partition
 
 KIND = pytest.mark.parametrize("kind", KINDS)
@@ -74,18 +83,36 @@ def test_worth_by_hand():
     assert total_worth(groups[:1], charges(nat=2.0)) == 2.0  # one pattern takes nothing to say
 
 
+def near(groups):
+    return candidates(groups, inner_products(groups, Workers(1)))
+
+
 def test_candidates_are_each_group_and_its_nearest():
     groups = [bare(1.0, mean) for mean in (0.0, 1.0, 10.0, 11.5, 1.4)]
-    assert candidates(groups) == [(0, 1), (1, 4), (2, 3)]
+    assert near(groups) == [(0, 1), (1, 4), (2, 3)]
 
 
 def test_a_light_group_is_near():
     """Two views in one pattern lose more than a view and a hundredth of one, though these are further apart."""
     heavy = [bare(1.0, 0.0), bare(1.0, 1.0), bare(0.01, 3.0)]
-    assert (0, 2) in candidates(heavy)
-    assert (0, 2) not in candidates(
-        [group._replace(gamma=1.0, stat=group.stat / group.gamma) for group in heavy]
-    )
+    assert (0, 2) in near(heavy)
+    assert (0, 2) not in near([group._replace(gamma=1.0, stat=group.stat / group.gamma) for group in heavy])
+
+
+def test_inner_products_of_groups_that_become_one_add_up(monkeypatch):
+    """On the way from six groups to one, candidates are those that the groups' own products give."""
+    values = np.random.default_rng(0).random((6, block_values(THIRDS, "forward").size))
+    groups = grouped(list(values), "forward", cost := charges())
+    seen = []
+
+    def watched(groups, products):
+        np.testing.assert_allclose(products, inner_products(groups, Workers(1)), rtol=1e-12)
+        seen.append(len(groups))
+        return candidates(groups, products)
+
+    monkeypatch.setattr(structure, "candidates", watched)
+    merge_groups(groups, G, DIVERGENCES["forward"], cost, Workers(1))
+    assert seen == [6, 5, 4, 3, 2]
 
 
 @KIND

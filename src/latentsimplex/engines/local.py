@@ -18,6 +18,7 @@ from latentsimplex._types import Array, Indices
 from latentsimplex.compute.pairs import n_pairs
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
+from latentsimplex.known import Known
 from latentsimplex.similarity import Kernel, clip_exponents, tables_exponents
 from latentsimplex.similarity.kernel import LEAST_EXPONENT, MOST_EXPONENT
 from latentsimplex.views import Views
@@ -28,6 +29,8 @@ BLOCKS_READ = 4
 """Blocks that are read at once where they are kept."""
 BATCH_ENTRIES = 1 << 20
 """Entries of the n x n matrices that a thread works on at a time."""
+PROFILE_BYTES = 1 << 25
+"""Bytes of profiles that are kept."""
 BYTES_OF_A_READING = 12
 """Bytes that a reading takes for each entry of an n x n matrix."""
 READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
@@ -46,6 +49,8 @@ class LocalPairs:
         Sum over pairs of const(s), and what the divergence counts, for each of them.
     home : array
         An empty array of the kind that statistics are in M steps.
+    profiles : Known
+        What clusters explain of groups of these views, for whoever asks again.
     """
 
     def __init__(
@@ -61,6 +66,7 @@ class LocalPairs:
         self.n_samples = views.n_samples
         self.workers = workers
         self.home: Any = np.empty(0)
+        self.profiles: Known[Any] = Known(PROFILE_BYTES)
         self._views, self._kernel, self._divergence = views, kernel, divergence
         members = np.arange(len(views)) if members is None else members
         size = max(1, self._block_values() // n_pairs(self.n_samples))

@@ -6,13 +6,13 @@ any length of the walk is a power of the eigenvalues.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from latentsimplex._arrays import is_tensor, like, namespace, widened
+from latentsimplex.known import Known
 from latentsimplex.similarity.powers import DOUBLINGS, TINY, off_diagonal_mean
 
 BISECTIONS = 12
@@ -33,30 +33,8 @@ class Directions(NamedTuple):
     vectors: Any
 
 
-class KnownDirections:
-    """The directions of walks that were found before, by the table and the graph that they belong to.
-
-    >>> known = KnownDirections(most_bytes=100)
-    >>> found = [known.get("a walk", lambda: Directions(np.ones(1), np.ones((2, 1)))) for _ in range(2)]
-    >>> found[0] is found[1]
-    True
-    """
-
-    def __init__(self, most_bytes: int = KNOWN_BYTES) -> None:
-        self._found: dict[Hashable, Directions] = {}
-        self._room = most_bytes
-
-    def get(self, key: Hashable, find: Callable[[], Directions | None]) -> Directions | None:
-        """Return the directions of a walk, finding them where they are not known, and keep them if there is room."""
-        if key in self._found:
-            return self._found[key]
-        found = find()
-        if found is not None:
-            size = found.vectors.nbytes + found.values.nbytes
-            if size <= self._room:
-                self._room -= size
-                self._found[key] = found
-        return found
+KnownDirections = Known[Directions | None]
+"""Directions of walks, or that there are none, by the table and the graph that they belong to."""
 
 
 def leading_directions(M: Any) -> Directions | None:
