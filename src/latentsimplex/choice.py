@@ -15,8 +15,20 @@ import numpy as np
 from latentsimplex._types import Array
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
-from latentsimplex.profiles import profile
-from latentsimplex.reference import CLOUD_SAMPLES, SEED, read_together, temperatures
+from latentsimplex.known import Known
+from latentsimplex.reference import (
+    CLOUD_CLUSTERS,
+    CLOUD_SAMPLES,
+    CLOUDS,
+    SEED,
+    Request,
+    Spread,
+    clouds,
+    gains_of,
+    spread,
+    temperature_of,
+    temperatures,
+)
 from latentsimplex.similarity import Kernel, Readings
 from latentsimplex.similarity.readings import FEATURES
 from latentsimplex.views import Views
@@ -25,6 +37,8 @@ KINDS = 8
 """The most kinds of view that are looked at: all kinds in between go with the nearest."""
 VIEWS_OF_A_KIND, CLOUDED = 24, 12
 """The most views of a kind that are looked at, and of those the ones that clouds are made of."""
+FOUND_AT = ("local", "broad")
+"""The scales that clusters are looked for at."""
 BOUNDED, CLEARLY = "one by one", 1.2
 """A wild value of one feature moves no other feature's part of this reading, but can pass for evidence in others."""
 COMPARED_CLOUDS = 3
@@ -40,14 +54,13 @@ def choose_readings(views: Views, n_clusters: int, divergence: Divergence, worke
     sample = sample_views(views)
     if not sample:  # nothing but constant views, which no reading changes
         return Readings("local", ((1, "as they are"),))
-    found: dict[str, dict[int, dict[str, float]]] = {"local": {}, "broad": {}}
-    for scale, kinds in found.items():
-        for p, members in sample.items():
-            tables = [views[v] for v in members]
-            kinds[p] = {
-                name: evidence(tables, scale, name, n_clusters, divergence, workers)
-                for name in _readings_of(p)
-            }
+    found: dict[str, dict[int, dict[str, float]]] = {scale: {} for scale in FOUND_AT}
+    for p, members in sample.items():
+        tables = [views[v] for v in members]
+        ways = [(scale, name) for scale in FOUND_AT for name in _readings_of(p)]
+        measured = evidence_by_reading(tables, ways, n_clusters, divergence, workers)
+        for (scale, name), value in zip(ways, measured, strict=True):
+            found[scale].setdefault(p, {})[name] = value
     best = {
         scale: np.mean([np.log(max(by_reading.values())) for by_reading in kinds.values()])
         for scale, kinds in found.items()
@@ -66,14 +79,25 @@ def _preferred(evidence: dict[str, float]) -> str:
     return BOUNDED if evidence[best] < CLEARLY * evidence.get(BOUNDED, 0.0) else best
 
 
-def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, workers: Workers) -> Array:
-    """Return the temperature of each view (V,): its own for a few of each kind, their mean for the others."""
+def view_temperatures(
+    views: Views,
+    kernel: Kernel,
+    divergence: Divergence,
+    workers: Workers,
+    shapes: Known[Spread] | None = None,
+) -> Array:
+    """Return the temperature of each view (V,): its own for a few of each kind, their mean for the others.
+
+    Shapes of views, by their number, are those of any kernel's clouds.
+    """
     sample = {p: members[:CLOUDED] for p, members in sample_views(views).items()}
     if not sample:
         return np.ones(len(views))
     chosen = [v for members in sample.values() for v in members]
     names = [f"view {views.names[v]!r}" for v in chosen]
-    measured = temperatures([views[v] for v in chosen], kernel, divergence, workers, names)
+    tables, known = [views[v] for v in chosen], Known[Spread](0) if shapes is None else shapes
+    shapes_of = workers.imap(lambda i: known.get(chosen[i], lambda: spread(tables[i])), range(len(chosen)))
+    measured = temperatures(tables, kernel, divergence, workers, names, list(shapes_of))
     own = dict(zip(chosen, measured.tolist(), strict=True))
     kinds = np.array(list(sample))
     means = np.array([np.mean([own[v] for v in members]) for members in sample.values()])
@@ -107,28 +131,62 @@ def evidence(
 
     It is a geometric mean over the views.
     """
-    some = [_some(X, features) for X in views]
-    some = [X for X in some if X.size]
+    return evidence_by_reading(views, [(scale, features)], n_clusters, divergence, workers)[0]
+
+
+def evidence_by_reading(
+    views: Sequence[Array],
+    ways: Sequence[tuple[str, str]],
+    n_clusters: int,
+    divergence: Divergence,
+    workers: Workers,
+) -> list[float]:
+    """Return the evidence for clusters in views of a kind read in several ways, each a scale and a way with features.
+
+    All that is to be read is read side by side.
+    """
+    if n_clusters < 2:
+        return [1.0] * len(ways)
+    compared = {
+        bounded: _compared(views, bounded, workers) for bounded in {name == BOUNDED for _, name in ways}
+    }
+    requests: list[Request] = []
+    for scale, name in ways:
+        some, like = compared[name == BOUNDED]
+        kernel = Readings(scale, ((views[0].shape[1], name),))
+        requests += [Request(X, kernel, CLOUD_CLUSTERS) for X in like]
+        requests += [Request(X, kernel, n_clusters) for X in some]
+    gains = iter(gains_of(requests, divergence, workers))
+    found = []
+    for _, name in ways:
+        some, like = compared[name == BOUNDED]
+        of_clouds, of_views = list(islice(gains, len(like))), list(islice(gains, len(some)))
+        found.append(_evidence(of_clouds, of_views, len(some[0])) if some else 1.0)
+    return found
+
+
+def _compared(views: Sequence[Array], bounded: bool, workers: Workers) -> tuple[list[Array], list[Array]]:
+    """Return what a choice looks at of views of a kind, and clouds like the first; nothing if that is too little."""
+    some = [X for X in (_some(X, bounded) for X in views) if X.size]
     if not some or len(some[0]) < 3:
-        return 1.0
-    kernel = Readings(scale, ((some[0].shape[1], features),))
-    n = len(some[0])
-    k = np.arange(2, min(n_clusters, n - 1) + 1)
-    if not len(k):
-        return 1.0
-    clouds = temperatures(some[:COMPARED_CLOUDS], kernel, divergence, workers)
-    r = read_together(some, kernel, workers, lambda _: "a view")
-    gains = workers.imap(lambda one: profile(divergence.f(one), int(k[-1]), divergence).gains[1:], r)
-    ratios = [(gain / (n * np.log(k) * clouds.mean())).max() for gain in gains]
+        return [], []
+    shapes = workers.imap(spread, some[:COMPARED_CLOUDS])
+    return some, [cloud for shape in shapes for cloud in clouds(shape, len(some[0]))]
+
+
+def _evidence(of_clouds: list[Array], of_views: list[Array], n: int) -> float:
+    """Return the evidence by what clusters explain of clouds and of views of n samples."""
+    T = np.mean([temperature_of(of_clouds[i : i + CLOUDS], n, n) for i in range(0, len(of_clouds), CLOUDS)])
+    ratios = [(gain / (n * np.log(np.arange(2, len(gain) + 2)) * T)).max() for gain in of_views]
     return float(np.exp(np.mean(np.log(np.maximum(ratios, np.finfo(float).tiny)))))
 
 
-def _some(X: Array, features: str) -> Array:
+def _some(X: Array, bounded: bool) -> Array:
     """Return as many samples of a view, and of its features that vary, as a choice needs."""
     rng = np.random.default_rng(SEED)
     X = X[rng.permutation(len(X))[:CLOUD_SAMPLES]]
     X = X[:, np.ptp(X, axis=0) > 0]
-    return X[:, rng.permutation(X.shape[1])[:COMPARED_FEATURES]] if features == BOUNDED else X
+    return X[:, rng.permutation(X.shape[1])[:COMPARED_FEATURES]] if bounded else X
 
 
 def _readings_of(n_features: int) -> list[str]:

@@ -22,6 +22,7 @@ from latentsimplex.engines import Engine
 from latentsimplex.engines.local import LocalPairs
 from latentsimplex.known import Known
 from latentsimplex.options import Choices
+from latentsimplex.reference import Spread
 from latentsimplex.search import Listener, Search, best_of, go_on, settle
 from latentsimplex.similarity import Kernel, Readings
 from latentsimplex.similarity.directions import KNOWN_BYTES, KnownDirections
@@ -58,6 +59,7 @@ class Plan:
     listener: Listener
     engine: Engine = LocalPairs
     known: KnownDirections = field(default_factory=lambda: Known(KNOWN_BYTES))
+    shapes: Known[Spread] = field(default_factory=lambda: Known(KNOWN_BYTES))
 
     def run(self, kernel: Kernel | None, rng: np.random.Generator) -> Found:
         """Return the best of several starts with a kernel; None is the readings that suit the views.
@@ -118,7 +120,8 @@ class Plan:
         """Return the temperature of each view (V,) with a kernel; None where the user gave one."""
         if choices.temperature is not None:
             return None
-        return view_temperatures(self.views, kernel, DIVERGENCES[choices.divergence], self.workers)
+        divergence = DIVERGENCES[choices.divergence]
+        return view_temperatures(self.views, kernel, divergence, self.workers, self.shapes)
 
     def _problem(
         self, choices: Choices, kernel: Kernel, own: Array | None, members: Indices | None = None

@@ -16,7 +16,7 @@ clusters, and the one to be safe against.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from latentsimplex._types import Array
-from latentsimplex.compute.pairs import pack, unpack
+from latentsimplex.compute.pairs import n_samples, pack, unpack
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import Divergence
 from latentsimplex.profiles import profile
@@ -37,7 +37,7 @@ from latentsimplex.similarity import (
     clip_exponents,
     tables_exponents,
 )
-from latentsimplex.similarity.local_scaling import OUTLYING, place_and_scale, standardised
+from latentsimplex.similarity.local_scaling import OUTLYING, place_and_scale, rescaled
 
 CLOUD_SAMPLES = 300
 """T / n hardly depends on n, so clouds need not be larger."""
@@ -63,60 +63,83 @@ def temperatures(
     divergence: Divergence,
     workers: Workers,
     names: Sequence[str] | None = None,
+    shapes: Sequence[Spread] | None = None,
 ) -> Array:
-    """Return T of each view (V,), the mean over its clouds; cutting clouds is what takes the time."""
+    """Return T of each view (V,), the mean over its clouds; the views' shapes may be known."""
     names = ["a view"] * len(views) if names is None else names
     sizes = [min(len(X), CLOUD_SAMPLES) for X in views]
     if _reads_clouds(kernel):
-        shapes = workers.imap(spread, views)
-        clouds = [
-            cloud(shape, n, rng) for shape, n in zip(shapes, sizes, strict=True) for rng in _generators()
+        shapes = list(workers.imap(spread, views)) if shapes is None else shapes
+        requests = [
+            Request(one, kernel, CLOUD_CLUSTERS, f"a cloud like {name}")
+            for shape, n, name in zip(shapes, sizes, names, strict=True)
+            for one in clouds(shape, n)
         ]
-        r = read_together(clouds, kernel, workers, lambda i: f"a cloud like {names[i // CLOUDS]}")
+        gains = gains_of(requests, divergence, workers)
     else:
         r = [
             clip_exponents(laid_out)
             for X, n, name in zip(views, sizes, names, strict=True)
             for laid_out in laid_out_exponents(X, kernel, n, name)
         ]
-    jobs = list(zip(r, np.repeat(sizes, CLOUDS).tolist(), strict=True))
-    found = list(workers.imap(lambda job: _explained_per_nat(job[0], job[1], divergence), jobs))
-    T = np.reshape(found, (-1, CLOUDS)).mean(axis=1) * [len(X) / n for X, n in zip(views, sizes, strict=True)]
+        gains = list(workers.imap(lambda one: gains_up_to(CLOUD_CLUSTERS, one, divergence), r))
+    cut = [gains[start : start + CLOUDS] for start in range(0, len(gains), CLOUDS)]
+    return np.array([temperature_of(own, n, len(X)) for own, n, X in zip(cut, sizes, views, strict=True)])
+
+
+def temperature_of(gains: Sequence[Array], n: int, n_samples: int) -> float:
+    """Return T of a view of so many samples by what 2, 3, ... clusters explain of each of its clouds of n.
+
+    >>> temperature_of([10 * np.log([2.0, 3.0]), 30 * np.log([2.0, 3.0])], 10, 40)
+    8.0
+    """
+    explained = [gain / (n * np.log(np.arange(2, len(gain) + 2))) for gain in gains]
+    T = float(np.mean([each.mean() if len(each) else 0.0 for each in explained])) * n_samples / n
     # two samples, or any number with one similarity for all pairs, cannot be cut to any gain
-    return np.where(T > NO_GAIN, T, 1.0)
+    return T if T > NO_GAIN else 1.0
+
+
+class Request(NamedTuple):
+    """A table (n, p), what reads it, the most clusters that it is to be cut into, and what errors call it."""
+
+    table: Array
+    kernel: Kernel
+    most: int
+    name: str = "a view"
+
+
+def gains_of(requests: Sequence[Request], divergence: Divergence, workers: Workers) -> list[Array]:
+    """Return what k = 2, 3, ... clusters explain of each table; none has as many clusters as samples.
+
+    Tables of one shape are read at once as far as memory allows.
+    """
+
+    def explained(batch: list[Request]) -> list[Array]:
+        kernel, most = batch[0].kernel, batch[0].most
+        r = tables_exponents(kernel, np.stack([one.table for one in batch]), lambda i: batch[i].name)
+        return [gains_up_to(most, one, divergence) for one in clip_exponents(r)]
+
+    return [gains for found in workers.imap(explained, batched(requests)) for gains in found]
+
+
+def batched(requests: Sequence[Request]) -> list[list[Request]]:
+    """Return the requests in runs that are read at once."""
+    batches: list[list[Request]] = []
+    for _, run in groupby(requests, key=lambda one: (one.kernel, one.most, one.table.shape)):
+        alike = list(run)
+        most = max(1, READ_TOGETHER // len(alike[0].table) ** 2)
+        batches += [alike[start : start + most] for start in range(0, len(alike), most)]
+    return batches
+
+
+def gains_up_to(most: int, r: Array, divergence: Divergence) -> Array:
+    """Return what k = 2, 3, ... clusters explain of a view with exponents r; fewer than there are samples."""
+    most = min(most, n_samples(len(r)) - 1)
+    return profile(divergence.f(r), most, divergence).gains[1:] if most > 1 else np.empty(0)
 
 
 def _generators() -> list[np.random.Generator]:
     return np.random.default_rng(SEED).spawn(CLOUDS)
-
-
-def read_together(
-    tables: Sequence[Array], kernel: Kernel, workers: Workers, name: Callable[[int], str]
-) -> list[Array]:
-    """Return the clipped exponents of each table, tables of one shape read at once as far as memory allows."""
-    batches: list[list[int]] = []
-    for _, run in groupby(range(len(tables)), key=lambda i: tables[i].shape):
-        rows = list(run)
-        most = max(1, READ_TOGETHER // len(tables[rows[0]]) ** 2)
-        batches += [rows[start : start + most] for start in range(0, len(rows), most)]
-
-    def read(batch: list[int]) -> list[Array]:
-        r = tables_exponents(kernel, np.stack([tables[i] for i in batch]), _renamed(name, batch))
-        return list(clip_exponents(r))
-
-    return [r for found in workers.imap(read, batches) for r in found]
-
-
-def _renamed(name: Callable[[int], str], batch: list[int]) -> Callable[[int], str]:
-    return lambda i: name(batch[i])
-
-
-def _explained_per_nat(r: Array, n: int, divergence: Divergence) -> float:
-    k = np.arange(2, min(CLOUD_CLUSTERS, n - 1) + 1)
-    if not len(k):
-        return 0.0
-    gains = profile(divergence.f(r), int(k[-1]), divergence).gains[1:]
-    return float((gains / (n * np.log(k))).mean())
 
 
 def laid_out_exponents(X: Array, kernel: Kernel, n: int, name: str = "a view") -> list[Array]:
@@ -158,7 +181,7 @@ def spread(X: Array) -> Spread:
     count as far as they are no outliers.
     """
     place, scale = place_and_scale(X)
-    features = np.clip(standardised(X), -OUTLYING, OUTLYING)
+    features = np.clip(rescaled(X, place, scale), -OUTLYING, OUTLYING)
     _, scales, directions = np.linalg.svd(features - features.mean(axis=0), full_matrices=False)
     return Spread(place[0], scales[:2, None] * directions[:2] / np.sqrt(len(X) - 1) * scale)
 
@@ -172,3 +195,8 @@ def cloud(shape: Spread, n: int, rng: np.random.Generator) -> Array:
     True
     """
     return shape.mean + rng.normal(size=(n, len(shape.directions))) @ shape.directions
+
+
+def clouds(shape: Spread, n: int) -> list[Array]:
+    """Return the clouds of n samples that stand for a view, always the same ones."""
+    return [cloud(shape, n, rng) for rng in _generators()]

@@ -15,9 +15,11 @@ from latentsimplex.reference import (
     CLOUD_SAMPLES,
     CLOUDS,
     SEED,
+    Request,
+    batched,
     cloud,
+    gains_of,
     laid_out_exponents,
-    read_together,
     spread,
     temperature,
     temperatures,
@@ -124,9 +126,20 @@ def test_kernels_of_the_package_read_a_cloud(kernel):
 def test_tables_of_several_shapes_are_read_in_their_order(monkeypatch):
     monkeypatch.setattr(reference, "READ_TOGETHER", 2 * 20**2)
     tables = [view(20, p, seed) for seed, p in enumerate((2, 2, 2, 1, 2))]
-    for X, r in zip(tables, read_together(tables, LocalScaling(), Workers(1), str), strict=True):
-        expected = clip_exponents(LocalScaling().exponents(X))
-        np.testing.assert_allclose(r, expected, rtol=1e-4, atol=1e-6)
+    requests = [Request(X, LocalScaling(), 3) for X in tables]
+    assert [len(batch) for batch in batched(requests)] == [2, 1, 1, 1]
+    for X, gains in zip(tables, gains_of(requests, FORWARD, Workers(1)), strict=True):
+        f = FORWARD.f(clip_exponents(LocalScaling().exponents(X)))
+        np.testing.assert_allclose(gains, profile(f, 3, FORWARD).gains[1:], rtol=1e-3)
+
+
+def test_tables_are_read_and_cut_as_each_request_has_it():
+    X = view(20)
+    requests = [Request(X, kernel, most) for kernel in (LocalScaling(), BROAD) for most in (2, 4)]
+    gains = gains_of(requests, FORWARD, Workers(1))
+    assert [len(gain) for gain in gains] == [1, 3, 1, 3]
+    assert gains[0][0] == pytest.approx(gains[1][0])
+    assert gains[0][0] != pytest.approx(gains[2][0], rel=0.01)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -37,7 +37,11 @@ def standardised(X: Any) -> Any:
     >>> standardised(np.array([[0.0], [1.0], [2.0]])).round(2).tolist()
     [[-1.22], [0.0], [1.22]]
     """
-    place, scale = place_and_scale(X)
+    return rescaled(X, *place_and_scale(X))
+
+
+def rescaled(X: Any, place: Any, scale: Any) -> Any:
+    """Return X with each feature less its place and over its scale; a constant feature is 0."""
     varying = (X[..., :1, :] != X).any(-2)[
         ..., None, :
     ]  # the mean of equal numbers may differ from them by rounding
