@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from latentsimplex._arrays import is_tensor, like, namespace
+from latentsimplex._arrays import like, namespace, on_host
 from latentsimplex._types import Array
 
 LAMBDA_FLOOR = 1e-5
@@ -152,7 +152,10 @@ class ClusterPrice:
     def value_gradient(self, memberships: Any) -> tuple[Any, Any]:
         """Return the price of each pattern and no gradient."""
         zeros = namespace(memberships).zeros_like(memberships)
-        used = [len(W.argmax(-1).unique() if is_tensor(W) else np.unique(W.argmax(-1))) for W in memberships]
+        g = memberships.shape[-1]
+        used = [
+            (np.bincount(on_host(W.argmax(-1)).astype(np.intp), minlength=g) > 0).sum() for W in memberships
+        ]
         return like([self.prices[k - 1] for k in used], memberships), zeros
 
     def up_to(self, g: int) -> Array:

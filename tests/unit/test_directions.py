@@ -86,7 +86,7 @@ def test_a_second_reading_of_a_graph_looks_for_no_walk(monkeypatch):
 @pytest.mark.parametrize("other", ["table", "neighbours", "standardise"])
 def test_other_tables_and_graphs_are_not_known(other):
     known = Known(KNOWN_BYTES)
-    Diffusion().exponents(table(), known)
+    Diffusion().exponents(table(), known=known)
     kernel = {"neighbours": Diffusion(neighbours=12), "standardise": Diffusion(standardise=False)}.get(other)
     kernel, X = kernel or Diffusion(), table(seed=other == "table")
-    np.testing.assert_array_equal(kernel.exponents(X, known), kernel.exponents(X))
+    np.testing.assert_array_equal(kernel.exponents(X, known=known), kernel.exponents(X))

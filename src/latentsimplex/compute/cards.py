@@ -20,27 +20,33 @@ HALVINGS = tl.constexpr(31)
 
 
 @triton.jit
-def distances_of(X, v, i, n, lanes, P: tl.constexpr):
-    """Return the distances of sample i of view v from the samples at ``lanes``."""
-    table = X + v * n * P
+def distances_of(X, v, i, f, n, lanes, P: tl.constexpr, MANY: tl.constexpr):
+    """Return the distances of sample i of view v from the samples at ``lanes``, in MANY features from f on."""
+    table = X + v * n * P + f
     here = lanes < n
     total = tl.zeros(lanes.shape, tl.float32)
-    for f in tl.static_range(P):
-        gap = tl.load(table + lanes * P + f, mask=here, other=0.0) - tl.load(table + i * P + f)
-        if P == 1:  # squares could vanish
+    for c in tl.static_range(MANY):
+        gap = tl.load(table + lanes * P + c, mask=here, other=0.0) - tl.load(table + i * P + c)
+        if MANY == 1:  # squares could vanish
             total = tl.abs(gap)
         else:
             total += gap * gap
-    return total if P == 1 else tl.sqrt_rn(total)
+    return total if MANY == 1 else tl.sqrt_rn(total)
 
 
 @triton.jit
-def affinities_of(X, q, v, i, n, lanes, P: tl.constexpr):
-    """Return exp(-dist^2 / (q_i q_j)) of sample i of view v with the samples at ``lanes``, given 1 / sqrt(q)."""
-    own = tl.load(q + v * n + i)
-    others = tl.load(q + v * n + lanes, mask=lanes < n, other=0.0)
-    r = distances_of(X, v, i, n, lanes, P) * (own * others)
-    return tl.exp(-r * r)
+def affinities_of(X, q, shares, v, i, n, lanes, P: tl.constexpr, MANY: tl.constexpr):
+    """Return the mean of exp(-dist^2 / (q_i q_j)) of sample i of view v with the samples at ``lanes``.
+
+    It is one over sets of MANY features; ``q`` has 1 / sqrt(q_i) for each set, and ``shares`` what a set counts.
+    """
+    total = tl.zeros(lanes.shape, tl.float32)
+    for c in tl.static_range(P // MANY):
+        roots = q + (v * (P // MANY) + c) * n
+        others = tl.load(roots + lanes, mask=lanes < n, other=0.0)
+        r = distances_of(X, v, i, c * MANY, n, lanes, P, MANY) * (tl.load(roots + i) * others)
+        total += tl.load(shares + v * (P // MANY) + c) * tl.exp(-r * r)
+    return total
 
 
 @triton.jit
@@ -57,11 +63,11 @@ def ordered(bits, k):
 
 
 @triton.jit
-def root_bandwidths(X, q, n, below, part, share, P: tl.constexpr, LANES: tl.constexpr):
-    """Write 1 / sqrt(q_i), q_i a quantile of a sample's distances to the others, or a share of the way out of a pile."""
-    v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
+def root_bandwidths(X, q, n, below, part, share, P: tl.constexpr, MANY: tl.constexpr, LANES: tl.constexpr):
+    """Write 1 / sqrt(q_i), q_i a quantile of a sample's distances to the others or a share of the way out of a pile."""
+    v, i, c = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.program_id(2)
     lanes = tl.arange(0, LANES)
-    distances = distances_of(X, v, i, n, lanes, P)
+    distances = distances_of(X, v, i, c * MANY, n, lanes, P, MANY)
     bits = tl.where(lanes < n, distances.to(tl.int32, bitcast=True), LARGEST_WORD)
     low = ordered(bits, below + 1)
     reached = tl.sum((bits <= low).to(tl.int32))
@@ -72,15 +78,17 @@ def root_bandwidths(X, q, n, below, part, share, P: tl.constexpr, LANES: tl.cons
     if bandwidth <= 0:
         nearest = tl.min(tl.where((lanes < n) & (distances > 0), distances, float("inf")))
         bandwidth = tl.where(nearest < float("inf"), share * nearest, 1.0)
-    tl.store(q + v * n + i, 1.0 / tl.sqrt_rn(bandwidth))
+    tl.store(q + (v * (P // MANY) + c) * n + i, 1.0 / tl.sqrt_rn(bandwidth))
 
 
 @triton.jit
-def least_affinities(X, q, least, n, k, tied, P: tl.constexpr, LANES: tl.constexpr):
+def least_affinities(
+    X, q, shares, least, n, k, tied, P: tl.constexpr, MANY: tl.constexpr, LANES: tl.constexpr
+):
     """Write the affinity of each sample's k-th nearest neighbour, less what is taken for a tie."""
     v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
     lanes = tl.arange(0, LANES)
-    affinities = affinities_of(X, q, v, i, n, lanes, P)
+    affinities = affinities_of(X, q, shares, v, i, n, lanes, P, MANY)
     others = (lanes < n) & (lanes != i)
     bits = tl.where(others, affinities.to(tl.int32, bitcast=True), -1)
     value = ordered(bits, LANES - k).to(tl.float32, bitcast=True)
@@ -88,9 +96,9 @@ def least_affinities(X, q, least, n, k, tied, P: tl.constexpr, LANES: tl.constex
 
 
 @triton.jit
-def weights_of(X, q, least, v, i, n, lanes, tiny, P: tl.constexpr):
+def weights_of(X, q, shares, least, v, i, n, lanes, tiny, P: tl.constexpr, MANY: tl.constexpr):
     """Return the weights of sample i's edges, and what joins it to all samples."""
-    affinities = affinities_of(X, q, v, i, n, lanes, P)
+    affinities = affinities_of(X, q, shares, v, i, n, lanes, P, MANY)
     own = tl.load(least + v * n + i)
     others = tl.load(least + v * n + lanes, mask=lanes < n, other=float("inf"))
     near = ((affinities >= own) | (affinities >= others)) & (lanes != i)
@@ -98,38 +106,52 @@ def weights_of(X, q, least, v, i, n, lanes, tiny, P: tl.constexpr):
 
 
 @triton.jit
-def root_degrees(X, q, least, degree, n, tiny, P: tl.constexpr, LANES: tl.constexpr):
+def root_degrees(
+    X, q, shares, least, degree, n, tiny, P: tl.constexpr, MANY: tl.constexpr, LANES: tl.constexpr
+):
     """Write 1 / sqrt of each sample's degree."""
     v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    weights = weights_of(X, q, least, v, i, n, tl.arange(0, LANES), tiny, P)
+    weights = weights_of(X, q, shares, least, v, i, n, tl.arange(0, LANES), tiny, P, MANY)
     tl.store(degree + v * n + i, 1.0 / tl.sqrt_rn(tl.sum(weights)))
 
 
 @triton.jit
-def lazy_walks(X, q, least, degree, M, n, tiny, P: tl.constexpr, LANES: tl.constexpr):
+def lazy_walks(
+    X, q, shares, least, degree, M, n, tiny, P: tl.constexpr, MANY: tl.constexpr, LANES: tl.constexpr
+):
     """Write the rows of M = (I + N) / 2."""
     v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
     lanes = tl.arange(0, LANES)
-    weights = weights_of(X, q, least, v, i, n, lanes, tiny, P)
+    weights = weights_of(X, q, shares, least, v, i, n, lanes, tiny, P, MANY)
     own = 0.5 * tl.load(degree + v * n + i)
     others = tl.load(degree + v * n + lanes, mask=lanes < n, other=0.0)
     row = weights * own * others + tl.where(lanes == i, 0.5, 0.0)
     tl.store(M + (v * n + i) * n + lanes, row, mask=lanes < n)
 
 
-def walks(X: Any, below: int, part: float, share: float, k: int, tied: float, tiny: float) -> Any:
+def walks(
+    X: Any, one_by_one: bool, below: int, part: float, share: float, k: int, tied: float, tiny: float
+) -> Any:
     """Return M (b, n, n) of tables X (b, n, p) of few features: see ``Diffusion.walk``."""
     b, n, p = X.shape
     X = X.contiguous()
-    q, least, degree = X.new_empty((3, b, n))
-    M = X.new_empty((b, n, n))
-    how = {"P": p, "LANES": triton.next_power_of_2(n), "num_warps": 1 if n <= 256 else 4}
+    sets = p if one_by_one else 1
+    varying = (X[:, :1] != X).any(1) if one_by_one else X.new_ones((b, 1))
+    shares = varying / varying.sum(1, keepdim=True).clamp(min=1)  # a constant feature compares nothing
+    q, M = X.new_empty((b, sets, n)), X.new_empty((b, n, n))
+    least, degree = X.new_empty((2, b, n))
+    how = {"P": p, "MANY": p // sets, **lanes_and_warps(n)}
     with torch.cuda.device(X.device):
-        root_bandwidths[b, n](X, q, n, below, part, share, **how)
-        least_affinities[b, n](X, q, least, n, k, tied, **how)
-        root_degrees[b, n](X, q, least, degree, n, tiny, **how)
-        lazy_walks[b, n](X, q, least, degree, M, n, tiny, **how)
+        root_bandwidths[b, n, sets](X, q, n, below, part, share, **how)
+        least_affinities[b, n](X, q, shares, least, n, k, tied, **how)
+        root_degrees[b, n](X, q, shares, least, degree, n, tiny, **how)
+        lazy_walks[b, n](X, q, shares, least, degree, M, n, tiny, **how)
     return M
+
+
+def lanes_and_warps(n: int) -> dict[str, int]:
+    """Return how wide a program is that has a row of n numbers."""
+    return {"LANES": triton.next_power_of_2(n), "num_warps": 1 if n <= 256 else 4}
 
 
 @triton.jit
@@ -154,9 +176,10 @@ def packed_exponents(
     """Return -log of K_ij roots_i roots_j for K = less shorter + more longer, packed (b, m)."""
     b, n, _ = shorter.shape
     r = shorter.new_empty((b, n * (n - 1) // 2))
-    how = {"LANES": triton.next_power_of_2(n), "num_warps": 1 if n <= 256 else 4}
     with torch.cuda.device(r.device):
-        exponents_of_rows[b, n](shorter, longer, less, more, roots, r, n, r.shape[1], tiny, floor, **how)
+        exponents_of_rows[b, n](
+            shorter, longer, less, more, roots, r, n, r.shape[1], tiny, floor, **lanes_and_warps(n)
+        )
     return r
 
 

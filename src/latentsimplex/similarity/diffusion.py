@@ -44,6 +44,8 @@ from latentsimplex.similarity.powers import (
 
 MOST_MULTIPLIED = 3 * DIRECTIONS
 """With no more samples, products of whole matrices are quicker than finding directions."""
+FEW_ON_A_CARD = 16
+"""Loops over so many features are written out on a graphics card."""
 TIED = 1e-6
 """Affinities that differ by no more than this share of themselves are tied: rounding made the difference."""
 QUANTILE, POWER = 0.3, 2.0
@@ -98,7 +100,7 @@ class Diffusion:
         """Return -log s of every pair; all zero when all samples coincide.
 
         X may have axes before the last two, and be a tensor: exponents are then those of each table. Those of arrays of
-        single precision are written into ``out`` if it is given. Long walks that are ``known`` are not looked for again.
+        single precision are written into ``out`` if it is given; long walks that are ``known`` are not found again.
         """
         xp, n = namespace(X), X.shape[-2]
         tables = X.reshape(-1, *X.shape[-2:])
@@ -181,10 +183,12 @@ class Diffusion:
         xp, n = namespace(X), X.shape[-2]
         if is_single(X):
             return self._compiled_walks(X)
-        if on_card(X) and n <= MOST_MULTIPLIED and X.shape[-1] <= FEW_FEATURES and not self.per_feature:
+        if on_card(X) and n <= MOST_MULTIPLIED and X.shape[-1] <= FEW_ON_A_CARD:
             from latentsimplex.compute.cards import walks
 
-            return walks(standardised(X) if self.standardise else X, *self._graph(n)[2:], TIED, TINY)
+            one_by_one, _, below, part, share, k = self._graph(n)
+            X = standardised(X) if self.standardise else X
+            return walks(X, one_by_one, below, part, share, k, TIED, TINY)
         scaling = LocalScaling(QUANTILE, POWER, standardise=self.standardise, per_feature=self.per_feature)
         affinity = xp.exp(-scaling.square(X))
         diagonals(affinity)[:] = -1.0  # no sample is its own neighbour
