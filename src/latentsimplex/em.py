@@ -37,7 +37,7 @@ from latentsimplex._types import Array
 from latentsimplex.compute import (
     add_statistics,
     descended,
-    is_small,
+    has_compiled_descent,
     pair_objective,
     pair_products,
     pair_terms,
@@ -240,7 +240,7 @@ def m_step(
     d, n, g = W.shape
     rows, columns = np.tril_indices(g)
     natural = schedule.optimizer == "mirror"
-    if natural and not model.penalty.sloped and is_small(stat):
+    if natural and not model.penalty.sloped and has_compiled_descent(stat):
         B = np.clip(B, P_CLIP, 1 - P_CLIP) if model.learned_response else B
         settings = (model.divergence, model.learned_response, model.penalty.up_to(g), n_steps)
         return descended(W, B, gamma, stat, *settings, rate, workers)

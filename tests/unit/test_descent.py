@@ -190,7 +190,7 @@ def test_mirror_reaches_what_adam_reaches_with_fewer_evaluations(kind, learned, 
 
         with monkeypatch.context() as patch:
             patch.setattr(em, name, watched)
-            patch.setattr(em, "is_small", lambda stat: False)  # so that every step is seen
+            patch.setattr(em, "has_compiled_descent", lambda stat: False)  # so that every step is seen
             em.m_step(W, B, gamma, stat, model, Workers(1), schedule, n_steps, np.full(d, schedule.rate))
         return np.minimum.accumulate(values)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from latentsimplex import em
-from latentsimplex.compute import cpu, loops, small
-from latentsimplex.compute.pairs import n_pairs, unpack
+from latentsimplex import compute, em
+from latentsimplex.compute import cpu, large, loops, small
+from latentsimplex.compute.pairs import n_pairs, pack, unpack
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES, P_CLIP
 from latentsimplex.em import OPTIMIZERS, Model, Schedule
@@ -273,7 +273,7 @@ def test_a_compiled_m_step_takes_the_steps_of_mirror_descent(kind, penalty, lear
         return em.m_step(W, B, gamma, stat, model, workers, schedule, 10, np.array([4.0, 0.5, 60.0]))
 
     with monkeypatch.context() as patch:
-        patch.setattr(em, "is_small", lambda stat: False)
+        patch.setattr(em, "has_compiled_descent", lambda stat: False)
         expected = m_step(Workers(1))
     with monkeypatch.context() as patch, Workers(n_jobs) as workers:
         patch.setattr(cpu, "THREADED_PAIRS", 1)
@@ -288,9 +288,52 @@ def test_a_compiled_m_step_takes_the_steps_of_mirror_descent(kind, penalty, lear
         np.testing.assert_allclose(found[1][l][both], expected[1][l][both], atol=1e-6)
 
 
+@KIND
+@pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])
+def test_m_steps_of_many_pairs_take_the_steps_of_mirror_descent(kind, learned, monkeypatch):
+    """Pairs are of single precision here. Steps that are too long at first are taken back on both ways."""
+    rng = np.random.default_rng(3)
+    d, n, g = 2, 600, 4
+    W = interior_memberships(rng, d, n, g)
+    W[1, :, 3] = 0.0
+    W /= W.sum(axis=-1, keepdims=True)
+    B = random_responses(rng, d, g) if learned else identities(d, g)
+    gamma = np.array([1.0, 4.0])
+    labels = rng.integers(0, 3, n)
+    s = pack(np.where(np.equal.outer(labels, labels), 0.8, 0.2)) * rng.uniform(0.9, 1.1, n_pairs(n))
+    stat = gamma[:, None] * DIVERGENCES[kind].f(-np.log(s))
+    model = Model(DIVERGENCES[kind], PRICES, learned_response=learned)
+    schedule = Schedule(**OPTIMIZERS["mirror"])
+
+    def m_step(n_jobs):
+        with Workers(n_jobs) as workers:
+            return em.m_step(W, B, gamma, stat, model, workers, schedule, 12, np.array([4.0, 60.0]))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(em, "has_compiled_descent", lambda stat: False)
+        expected = m_step(1)
+    monkeypatch.setattr(em, "mirror", None)  # the compiled form it must be
+    found, threaded = m_step(1), m_step(3)
+    assert not np.allclose(expected[0], W, atol=0.1)
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-3)
+    np.testing.assert_allclose(found[2], expected[2], rtol=1e-5)
+    np.testing.assert_allclose(found[1][:, :3, :3], expected[1][:, :3, :3], atol=1e-3)
+    for one, other in zip(found, threaded, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n", [3, 520, 2000, 5000])
+def test_parts_of_a_pass_have_every_pair_once(n):
+    parts = large.parts_of(n)
+    assert len(parts) == min(len(cpu.tiles(n)), large.MOST_PARTS)
+    assert parts[0, [0, 2]].tolist() == [0, 0]
+    assert parts[-1, [1, 3]].tolist() == [n - 1, n_pairs(n)]
+    np.testing.assert_array_equal(parts[1:, [0, 2]], parts[:-1, [1, 3]])
+
+
 def test_small_is_what_fits_in_a_tile():
-    assert em.is_small(np.zeros((3, cpu.TILE_PAIRS)))
-    assert not em.is_small(np.zeros((3, cpu.TILE_PAIRS + 1)))
+    assert compute.is_small(np.zeros((3, cpu.TILE_PAIRS)))
+    assert not compute.is_small(np.zeros((3, cpu.TILE_PAIRS + 1)))
 
 
 def test_compiled_memberships_are_a_softmax():

@@ -60,6 +60,11 @@ def is_small(stat: Any) -> bool:
     return not is_tensor(stat) and stat.shape[1] <= cpu.TILE_PAIRS
 
 
+def has_compiled_descent(stat: Any) -> bool:
+    """Return whether :func:`descended` takes these statistics (d, m)."""
+    return not is_tensor(stat)
+
+
 def descended(
     W: Array,
     B: Array,
@@ -72,12 +77,42 @@ def descended(
     rate: Array,
     workers: Workers,
 ) -> tuple[Array, Array, Array]:
-    """Return W (d, n, g), B (d, g, g) and step sizes (d,) after mirror descent, small patterns side by side."""
+    """Return W (d, n, g), B (d, g, g) and step sizes (d,) after mirror descent.
+
+    Small patterns go side by side; of large ones all pairs do.
+    """
+    settings = (divergence, learned, prices, n_steps)
+    if is_small(stat):
+        found = _descended_small(W, B, gamma, stat, *settings, rate, workers)
+    else:
+        from latentsimplex.compute.large import descended_in_tiles
+
+        found = descended_in_tiles(W, B, gamma, cpu.prepared(stat), *settings, rate, workers)
+    W, B = W.copy(), B.copy()
+    for l, (w, b, _) in enumerate(found):
+        k = w.shape[1]
+        W[l, :, :k], W[l, :, k:] = w, 0.0
+        B[l, :k, :k] = b
+    return W, B, np.array([step for _, _, step in found])
+
+
+def _descended_small(
+    W: Array,
+    B: Array,
+    gamma: Array,
+    stat: Array,
+    divergence: Divergence,
+    learned: bool,
+    prices: Array,
+    n_steps: int,
+    rate: Array,
+    workers: Workers,
+) -> list[tuple[Array, Array, float]]:
     from latentsimplex.compute.small import descended
 
     def pattern(l: int) -> tuple[Array, Array, float]:
         k = int(filled[l])
-        w, b, step = descended(
+        return descended(
             np.ascontiguousarray(W[l, :, :k]),
             np.ascontiguousarray(B[l, :k, :k]),
             float(gamma[l]),
@@ -90,13 +125,6 @@ def descended(
             LONGER,
             MOST_MOMENTUM,
         )
-        return w, b, step
 
     filled = cpu.filled_columns(W.transpose(0, 2, 1))
-    found = list(workers.imap(pattern, range(len(W)), n_steps * stat.size >= cpu.THREADED_PAIRS))
-    W, B = W.copy(), B.copy()
-    for l, (w, b, _) in enumerate(found):
-        k = w.shape[1]
-        W[l, :, :k], W[l, :, k:] = w, 0.0
-        B[l, :k, :k] = b
-    return W, B, np.array([step for _, _, step in found])
+    return list(workers.imap(pattern, range(len(W)), n_steps * stat.size >= cpu.THREADED_PAIRS))

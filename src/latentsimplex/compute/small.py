@@ -50,39 +50,28 @@ def used_clusters(W: Array) -> int:  # pragma: no cover
 
 
 @compiled
-def slopes_of(
-    theta: Array,
-    phi: Array,
-    gamma: float,
-    stat: Array,
-    single: np.ndarray,
-    forward: bool,
-    learned: bool,
-    prices: Array,
-    along: Array,
-    beside: Array,
-) -> float:  # pragma: no cover
-    """Return the objective; write the natural gradients in theta (g, n) and in phi (g, g).
+def sides_of(theta: Array, phi: Array, learned: bool, W: Array, left: Array) -> Array:  # pragma: no cover
+    """Write the memberships into W (g, n) and (W B)^T into ``left`` (g, n), and return the response B (g, g).
 
-    Without a learned response phi is the response itself, and stays. ``single`` are the statistics in single precision,
-    or empty where double is wanted.
+    Without a learned response phi is the response itself.
     """
     g, n = theta.shape
-    W, left, GW = np.empty((g, n)), np.zeros((g, n)), np.zeros((g, n))
     memberships_of(theta, W)
     B = 1.0 / (1.0 + np.exp(-phi)) if learned else phi
+    left[:] = 0.0
     for k in range(g):
         for l in range(g):
             for i in range(n):
                 left[k, i] += B[k, l] * W[l, i]
-    if len(single):
-        GW_single = np.zeros((g, n), np.float32)
-        value = tile_objective(
-            left.astype(np.float32), W.astype(np.float32), gamma, single, 0, n - 1, forward, GW_single
-        )
-        GW[:] = GW_single
-    else:
-        value = row_objective(left, W, gamma, stat, 0, n - 1, forward, GW)
+    return B
+
+
+@compiled
+def natural_slopes(
+    W: Array, B: Array, GW: Array, gamma: float, learned: bool, along: Array, beside: Array
+) -> None:  # pragma: no cover
+    """Write the natural gradients in theta (g, n) and in phi (g, g), given G W (g, n)."""
+    g, n = W.shape
     mean = np.zeros(n)
     along[:] = 0.0
     for k in range(g):
@@ -108,7 +97,78 @@ def slopes_of(
                     both += W[k, i] * W[l, i]
                 mass = max((sizes[k] * sizes[l] - both) / 2, 1.0)
                 beside[k, l] = gradient / (2 * gamma * mass)
+
+
+@compiled
+def slopes_of(
+    theta: Array,
+    phi: Array,
+    gamma: float,
+    stat: Array,
+    single: np.ndarray,
+    forward: bool,
+    learned: bool,
+    prices: Array,
+    along: Array,
+    beside: Array,
+) -> float:  # pragma: no cover
+    """Return the objective; write the natural gradients in theta (g, n) and in phi (g, g).
+
+    ``single`` are the statistics in single precision, or empty where double is wanted.
+    """
+    g, n = theta.shape
+    W, left, GW = np.empty((g, n)), np.empty((g, n)), np.zeros((g, n))
+    B = sides_of(theta, phi, learned, W, left)
+    if len(single):
+        found = np.zeros((g, n), np.float32)
+        value = tile_objective(
+            left.astype(np.float32), W.astype(np.float32), gamma, single, 0, n - 1, forward, found
+        )
+        GW[:] = found
+    else:
+        value = row_objective(left, W, gamma, stat, 0, n - 1, forward, GW)
+    natural_slopes(W, B, GW, gamma, learned, along, beside)
     return value + prices[used_clusters(W) - 1]
+
+
+@compiled
+def advance(
+    point: Array,
+    look: Array,
+    best: Array,
+    along: Array,
+    best_along: Array,
+    failed: bool,
+    step: float,
+    momentum: float,
+) -> None:  # pragma: no cover
+    """Go a step from the last point that was looked at, or from the best one after a failure, all in place."""
+    rows, columns = look.shape
+    for k in range(rows):
+        for i in range(columns):
+            base, slope = (best[k, i], best_along[k, i]) if failed else (look[k, i], along[k, i])
+            stepped = base - step * slope
+            look[k, i] = stepped + momentum * (stepped - point[k, i])
+            point[k, i] = best[k, i] if failed else stepped
+
+
+@compiled
+def logs(W: Array, B: Array, learned: bool) -> tuple[Array, Array]:  # pragma: no cover
+    """Return theta (g, n) and phi (g, g) of memberships (n, g) and a response (g, g)."""
+    n, g = W.shape
+    theta = np.empty((g, n))
+    for k in range(g):
+        for i in range(n):
+            theta[k, i] = np.log(max(W[i, k], TINY))
+    return theta, np.log(B / (1.0 - B)) if learned else B.copy()
+
+
+@compiled
+def unlogged(theta: Array, phi: Array, learned: bool) -> tuple[Array, Array]:  # pragma: no cover
+    """Return memberships (n, g) and the response (g, g)."""
+    W = np.empty_like(theta)
+    memberships_of(theta, W)
+    return W.T.copy(), 1.0 / (1.0 + np.exp(-phi)) if learned else phi.copy()
 
 
 @compiled
@@ -126,16 +186,10 @@ def descended(
     most_momentum: float,
 ) -> tuple[Array, Array, float]:  # pragma: no cover
     """Return memberships (n, g), response (g, g) and step size after mirror descent with momentum on one pattern."""
-    n, g = W.shape
-    theta, phi = np.empty((g, n)), B.copy()
-    for k in range(g):
-        for i in range(n):
-            theta[k, i] = np.log(max(W[i, k], TINY))
-    if learned:
-        phi = np.log(B / (1.0 - B))
+    theta, phi = logs(W, B, learned)
     look, look_phi = theta.copy(), phi.copy()
     best, best_phi = theta.copy(), phi.copy()
-    along, beside = np.zeros((g, n)), np.zeros((g, g))
+    along, beside = np.zeros_like(theta), np.zeros_like(phi)
     single = stat.astype(np.float32) if len(stat) > MANY_PAIRS else np.empty(0, np.float32)
     value = slopes_of(look, look_phi, gamma, stat, single, forward, learned, prices, along, beside)
     least, last, age = value, value, 1.0
@@ -145,27 +199,17 @@ def descended(
         rate = rate / 2 if failed else longer * rate
         older = (1 + np.sqrt(1 + 4 * age * age)) / 2
         momentum = 0.0 if failed else min((age - 1) / older, most_momentum)
-        if failed:
-            look[:], look_phi[:], along[:], beside[:] = best, best_phi, best_along, best_beside
-        for k in range(g):
-            for i in range(n):
-                stepped = look[k, i] - rate * along[k, i]
-                look[k, i] = stepped + momentum * (stepped - theta[k, i])
-                theta[k, i] = best[k, i] if failed else stepped
-            for l in range(g):
-                stepped = look_phi[k, l] - min(rate, 1.0) * beside[k, l]
-                look_phi[k, l] = stepped + momentum * (stepped - phi[k, l])
-                phi[k, l] = best_phi[k, l] if failed else stepped
+        advance(theta, look, best, along, best_along, failed, rate, momentum)
+        # a step of 1 is the best response there is for given memberships, and no longer one is better
+        advance(phi, look_phi, best_phi, beside, best_beside, failed, min(rate, 1.0), momentum)
         last = least if failed else value
         age = 1.0 if failed else older
         value = slopes_of(look, look_phi, gamma, stat, single, forward, learned, prices, along, beside)
         if value < least:
             least = value
             best[:], best_phi[:], best_along[:], best_beside[:] = look, look_phi, along, beside
-    found = np.empty((g, n))
-    memberships_of(best, found)
-    response = 1.0 / (1.0 + np.exp(-best_phi)) if learned else best_phi
-    return found.T.copy(), response, rate / 2 if value > last else rate
+    found, response = unlogged(best, best_phi, learned)
+    return found, response, rate / 2 if value > last else rate
 
 
 @compiled
