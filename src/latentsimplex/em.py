@@ -161,18 +161,19 @@ class Fit(NamedTuple):
     converged: bool
 
 
-def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
+def e_step(pairs: Pairs, state: State, model: Model, before: Expectation | None = None) -> Expectation:
     """Return eta (equation 8), the M step's statistics and the loss, in one pass over the views.
 
     K = u (H - F A^T + const); eta = softmax(log lambda - beta K); stat = (u eta)^T F, block by block.
-    Patterns of weight 0 take no part.
+    Patterns of weight 0 take no part. A pattern that has all views, as it had ``before``, keeps its statistics.
     """
     live = state.lam > 0
     beta = 1 / model.temperature
     A, H = pair_terms(state.W[live], state.B[live], model.divergence, pairs)
     log_lam = np.log(state.lam[live])
     d, V = len(state.lam), len(pairs)
-    eta, stat = np.zeros((V, d)), pairs.zeros(len(A))
+    same = before is not None and len(A) == len(before.stat) == 1
+    eta, stat = np.zeros((V, d)), pairs.zeros(0 if same else len(A))
 
     evidence = divergence = 0.0
     for rows, F in pairs.blocks():
@@ -184,7 +185,8 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
         eta_b = np.exp(logits - largest)
         total = eta_b.sum(axis=1, keepdims=True)
         eta_b /= total
-        add_statistics(stat, weights * eta_b, F, pairs.workers)
+        if not same:
+            add_statistics(stat, weights * eta_b, F, pairs.workers)
         eta[rows, live] = eta_b
         evidence += float((largest + np.log(total)).sum())
         divergence += float((eta_b * K).sum())
@@ -194,7 +196,7 @@ def e_step(pairs: Pairs, state: State, model: Model) -> Expectation:
         eta=eta,
         gamma=eta.sum(axis=0),
         mass=pairs.weights @ eta,
-        stat=pairs.homed(stat),
+        stat=before.stat if before is not None and same else pairs.homed(stat),
         loss=(T - evidence) / beta + R,
         expected_loss=divergence + R + T,
     )
@@ -370,7 +372,7 @@ def em_step(
     T, floored, gives nothing for it: the weights then stay as they were.
     """
     after = maximisation(state, expectation, model, schedule, pairs.workers)
-    found = e_step(pairs, after, model)
+    found = e_step(pairs, after, model, expectation)
     rounding = ROUNDING if precision_of(n_pairs(pairs.n_samples)) == np.float64 else SINGLE_ROUNDING
     if found.loss > expectation.loss + rounding * abs(expectation.loss):
         after = after._replace(lam=state.lam)

@@ -348,8 +348,18 @@ def refined_labels(
 
     F (n, n) are pair values with a zero diagonal.
     """
-    labels, sizes = renumbered(labels, k)
-    sums = cluster_sums(F, labels, len(sizes))
+    return refined_by(F, cluster_sums(F, labels, k), labels, forward, sweeps)
+
+
+@compiled
+def refined_by(
+    F: Array, sums: Array, labels: np.ndarray, forward: bool, sweeps: int
+) -> tuple[np.ndarray, float]:  # pragma: no cover
+    """Return :func:`refined_labels` of labels whose cluster sums (n, k) are known."""
+    given = labels
+    labels, sizes = renumbered(given, sums.shape[1])
+    if len(sizes) < sums.shape[1]:
+        sums = sums[:, np.unique(given)].copy()
     a, h, left = block_terms(sums, labels, sizes, forward)
     for _ in range(sweeps):
         best = best_clusters(sums, labels, sizes, a, h)

@@ -12,7 +12,7 @@ import numpy as np
 
 from latentsimplex._types import Array
 from latentsimplex.compute.cpu import EMPTY, MANY_PAIRS
-from latentsimplex.compute.loops import best_kmeans, compiled, refined_labels, row_objective
+from latentsimplex.compute.loops import best_kmeans, compiled, refined_by, row_objective
 from latentsimplex.compute.tiles import tile_objective
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -263,9 +263,15 @@ def profile_of(
     """
     n, g = U.shape
     labels, left = np.zeros((g, n), np.intp), np.empty(g)
-    labels[0], left[0] = refined_labels(F, labels[0], 1, forward, 0)
-    for k in range(2, g + 1):
-        X = U[:, :k].copy()
-        found = best_kmeans(X, X[rows], draws[:, :k].copy(), iterations)
-        labels[k - 1], left[k - 1] = refined_labels(F, found, k, forward, sweeps)
+    Z = np.zeros((n, g * (g + 1) // 2), F.dtype)  # the clusters of all partitions beside each other
+    for k in range(1, g + 1):
+        if k > 1:
+            X = U[:, :k].copy()
+            labels[k - 1] = best_kmeans(X, X[rows], draws[:, :k].copy(), iterations)
+        for i in range(n):
+            Z[i, k * (k - 1) // 2 + labels[k - 1, i]] = 1.0
+    sums = np.dot(F, Z)
+    for k in range(1, g + 1):
+        own = sums[:, k * (k - 1) // 2 : k * (k + 1) // 2].astype(np.float64)
+        labels[k - 1], left[k - 1] = refined_by(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
     return left, labels
