@@ -23,7 +23,7 @@ from latentsimplex.engines.local import LocalPairs
 from latentsimplex.known import Known
 from latentsimplex.options import Choices
 from latentsimplex.reference import Spread
-from latentsimplex.search import Listener, Search, best_of, go_on, settle
+from latentsimplex.search import NATS_AT_LAST, NATS_BETWEEN, Listener, Search, best_of, go_on, settle
 from latentsimplex.similarity import Kernel, Readings
 from latentsimplex.similarity.directions import KNOWN_BYTES, KnownDirections
 from latentsimplex.similarity.readings import Remembering
@@ -85,6 +85,8 @@ class Plan:
             rng,
             self.listener,
             moves=self.choices.search == "moves",
+            # memberships that only say where the second stage begins need not be known so well
+            nats=NATS_BETWEEN if automatic else NATS_AT_LAST,
         )
         search = search._replace(searched=pairs.informative)
         coassignment = mean_coassignment(search.fit)

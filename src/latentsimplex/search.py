@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
@@ -98,12 +98,13 @@ def best_of(
     rng: np.random.Generator,
     listener: Listener = NOBODY,
     moves: bool = False,
+    nats: float = NATS_AT_LAST,
 ) -> Search:
     """Run EM from ``n_init`` random starts and keep the one with the lowest loss.
 
     Without ``moves`` a start is the paper's: random memberships, then EM. With them it is spectral, and
     EM takes turns with moves. Such a run depends on nothing but the partition of the views that it begins with, so
-    one that came up before is not run again.
+    one that came up before is not run again. It ends when its loss falls by less than so many ``nats``.
     """
     starts: list[tuple[np.ndarray, bytes]] = []
     runs: dict[bytes, tuple[int, Callable[[], State]]] = {}
@@ -124,10 +125,16 @@ def best_of(
             key = str(start).encode()
         starts.append((labels, key))
         runs.setdefault(key, (start, begin))
+
+    def onwards(pairs: Pairs, state: State, model: Model, schedule: Schedule, callback: Any) -> Fit:
+        if moves:
+            return moved_on(pairs, state, model, schedule, callback, nats)
+        return run(pairs, state, model, schedule, callback)
+
     best: Fit | None = None
     answers: dict[bytes, Answer] = {}
     for key, fit in zip(
-        runs, run_starts(pairs, list(runs.values()), model, schedule, listener, moves), strict=True
+        runs, run_starts(pairs, list(runs.values()), model, schedule, listener, onwards), strict=True
     ):
         if fit is None:
             continue
@@ -151,16 +158,15 @@ def run_starts(
     model: Model,
     schedule: Schedule,
     listener: Listener,
-    moves: bool,
+    onwards: Callable[..., Fit],
 ) -> Iterator[Fit | None]:
     """Yield the fit of each start, given with its number and how its state is made, in order; None for one left out.
 
-    Where there are few pairs several starts run at once. When one fails, or whoever asks for the fits goes away, the
-    others end early.
+    ``onwards`` goes on from a state to a fit. Where there are few pairs several starts run at once. When one fails, or
+    whoever asks for the fits goes away, the others end early.
     """
     abandoned = Event()
     watched = replace(schedule, stop=lambda: abandoned.is_set() or schedule.stop())
-    onwards = moved_on if moves else run
 
     def fitted(start_begin: tuple[int, Callable[[], State]]) -> Fit | None:
         start, begin = start_begin
@@ -240,8 +246,9 @@ def moved_on(
     model: Model,
     schedule: Schedule,
     callback: Callable[[int, Expectation], None] | None = None,
+    nats: float = NATS_AT_LAST,
 ) -> Fit:
-    """Run EM from a state, changing clusters and patterns for as long as the loss falls."""
+    """Run EM from a state, changing clusters and patterns for as long as the loss falls, in the end by so many nats."""
     schedule = until_settled(schedule, model)
     between = replace(
         schedule, max_iter=min(BETWEEN_MOVES, schedule.max_iter), fall=NATS_BETWEEN * model.temperature
@@ -261,7 +268,8 @@ def moved_on(
             logger.debug("%s: loss %.8g -> %.8g", propose.__name__, fit.loss_curve[-1], moved.loss_curve[-1])
             if moved.loss_curve[-1] < fit.loss_curve[-1]:
                 fit, falling = _after(fit, moved), True
-    return _after(fit, run(pairs, fit.state, model, schedule, callback))
+    last = replace(schedule, fall=nats * model.temperature)
+    return _after(fit, run(pairs, fit.state, model, last, callback))
 
 
 def until_settled(schedule: Schedule, model: Model) -> Schedule:

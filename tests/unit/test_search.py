@@ -12,7 +12,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from latentsimplex import search
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES
-from latentsimplex.em import Model, Schedule, e_step
+from latentsimplex.em import OPTIMIZERS, Model, Schedule, e_step
 from latentsimplex.objective import ClusterPrice, label_prices
 from latentsimplex.search import (
     Answer,
@@ -269,3 +269,20 @@ def test_starts_that_wait_hold_nothing_large(monkeypatch):
             best_of(pairs, 2, 6, model, SHORT, n_init, np.random.default_rng(0), moves=True)
         tracemalloc.stop()
     assert held[1] - held[0] < 8 * 6 * pairs.F.shape[1]
+
+
+def test_a_search_ends_by_the_nats_that_it_is_told(monkeypatch):
+    monkeypatch.setattr(search, "SETTLED_TOL", 0.0)
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 3, 40)
+    F = [block_values(labels, "forward", noise=1.5, rng=rng) for _ in range(4)]
+    schedule = Schedule(**OPTIMIZERS["mirror"])
+
+    def curve(nats):
+        model, seed = priced(n=40, g=4), np.random.default_rng(0)
+        return best_of(ArrayPairs(F), 4, 2, model, schedule, 1, seed, moves=True, nats=nats).fit.loss_curve
+
+    hasty, patient = curve(50.0), curve(1e-6)
+    assert patient[: len(hasty)] == hasty
+    assert len(hasty) < len(patient)
+    assert patient[-1] < hasty[-1]
