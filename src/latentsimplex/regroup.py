@@ -261,7 +261,8 @@ class Members:
         for rows, F in self._pairs.blocks():
             here = self._members[(self._members >= rows.start) & (self._members < rows.stop)]
             if len(here):
-                yield slice(start, start + len(here)), F[here - rows.start]
+                # a block all of whose views are members needs no copy
+                yield slice(start, start + len(here)), F if len(here) == len(F) else F[here - rows.start]
                 start += len(here)
 
     def values(self, v: int) -> Any:
