@@ -178,17 +178,18 @@ def e_step(pairs: Pairs, state: State, model: Model, before: Expectation | None 
     evidence = divergence = 0.0
     for rows, F in pairs.blocks():
         A = like(A, F)
-        weights = pairs.weights[rows, None]
-        K = weights * (H - pair_products(F, A, pairs.workers) + pairs.constants[rows, None])
-        logits = log_lam - beta * K
-        largest = logits.max(axis=1, keepdims=True)
-        eta_b = np.exp(logits - largest)
-        total = eta_b.sum(axis=1, keepdims=True)
-        eta_b /= total
+        FA = pair_products(F, A, pairs.workers)
+        xp, u = namespace(FA), like(pairs.weights[rows, None], FA)
+        K = u * (like(H, FA) - FA + like(pairs.constants[rows, None], FA))
+        logits = like(log_lam, FA) - beta * K
+        largest = xp.amax(logits, 1, keepdims=True)
+        eta_b = xp.exp(logits - largest)
+        total = eta_b.sum(1, keepdims=True)
+        eta_b = eta_b / total
         if not same:
-            add_statistics(stat, weights * eta_b, F, pairs.workers)
-        eta[rows, live] = eta_b
-        evidence += float((largest + np.log(total)).sum())
+            add_statistics(stat, u * eta_b, F, pairs.workers)
+        eta[rows, live] = on_host(eta_b)
+        evidence += float((largest + xp.log(total)).sum())
         divergence += float((eta_b * K).sum())
     R = membership_penalty(state.W, live, model.penalty)
     T = weight_penalty(state.lam)

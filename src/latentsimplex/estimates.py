@@ -54,6 +54,17 @@ def estimate(eta: Array, state: State) -> Estimates:
     )
 
 
+def others(some: Indices, n: int) -> Indices:
+    """Return the numbers below n that are not among some.
+
+    >>> others(np.array([2, 0]), 4).tolist()
+    [1, 3]
+    """
+    left = np.ones(n, dtype=bool)
+    left[some] = False
+    return np.flatnonzero(left)
+
+
 def with_constant_views(
     found: Estimates | None, informative: Indices, n_views: int, n_samples: int
 ) -> Estimates:
@@ -62,7 +73,7 @@ def with_constant_views(
     Constant views have no clusters. They follow the pattern that has one cluster, which is added if
     EM found none, so that weights remain the shares of all views.
     """
-    constant = np.setdiff1d(np.arange(n_views), informative)
+    constant = others(informative, n_views)
     if found is None:
         ones = np.ones((n_samples, 1))
         one = np.ones((1, 1))

@@ -19,7 +19,7 @@ from latentsimplex.consensus import Consensus, form_consensus
 from latentsimplex.em import OPTIMIZERS, Schedule
 from latentsimplex.engines import engine_on
 from latentsimplex.engines.memory import memory_budget, storage
-from latentsimplex.estimates import estimate, with_constant_views
+from latentsimplex.estimates import estimate, others, with_constant_views
 from latentsimplex.frames import library_of
 from latentsimplex.interruption import stop_of_fits
 from latentsimplex.labels import joint_labels
@@ -267,7 +267,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         if search is not None:
             found = estimate(search.fit.expectation.eta, search.fit.state)
         n_views = len(self.view_names_in_)
-        self._warn_constant(np.setdiff1d(np.arange(n_views), informative))
+        self._warn_constant(others(informative, n_views))
         found = with_constant_views(found, informative, n_views, self.n_samples_)
         self.view_patterns_ = found.view_patterns
         self.view_responsibilities_ = found.responsibilities

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from threadpoolctl import threadpool_limits
 
 from latentsimplex._types import Array
+from latentsimplex.compute.threads import one_blas_thread
 from latentsimplex.kmeans import kmeans_near
 
 KMEANS_STARTS = 100
@@ -61,7 +61,7 @@ def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = No
     if n_clusters == 1:
         return np.zeros(len(factor), dtype=np.intp)
     root_degree = np.sqrt(factor @ factor.sum(axis=0))[:, None]
-    with threadpool_limits(1):  # the problem is too small for threads, and the result must not depend on them
+    with one_blas_thread:  # the problem is too small for threads, and the result must not depend on them
         U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
     coordinates = U[:, :n_clusters] / root_degree
     if near is None:

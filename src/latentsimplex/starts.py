@@ -111,6 +111,6 @@ def _assign(pairs: Pairs, centres: Any) -> tuple[np.ndarray, Any]:
     labels = np.empty(len(pairs), dtype=np.intp)
     sums = pairs.zeros(len(centres))
     for rows, F in pairs.blocks():
-        labels[rows] = np.argmin(norms - 2 * pair_products(F, centres, pairs.workers), axis=1)
+        labels[rows] = np.argmin(norms - 2 * on_host(pair_products(F, centres, pairs.workers)), axis=1)
         add_statistics(sums, np.eye(len(centres))[labels[rows]], F, pairs.workers)
     return labels, sums

@@ -45,12 +45,12 @@ def pair_objective(
     return _home(stat).pair_objective(W, B, gamma, stat, divergence, workers)
 
 
-def pair_products(F: Any, A: Any, workers: Workers) -> Array:
-    """Return F A^T (b, d) for pair values F (b, m) and A (d, m)."""
+def pair_products(F: Any, A: Any, workers: Workers) -> Any:
+    """Return F A^T (b, d) for pair values F (b, m) and A (d, m), where F is."""
     return _home(F).pair_products(F, A, workers)
 
 
-def add_statistics(stat: Any, eta: Array, F: Any, workers: Workers) -> None:
+def add_statistics(stat: Any, eta: Any, F: Any, workers: Workers) -> None:
     """Add eta^T F to ``stat`` (d, m) in place, for responsibilities eta (b, d) of the views in F (b, m)."""
     _home(F).add_statistics(stat, eta, F, workers)
 

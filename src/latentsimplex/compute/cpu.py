@@ -38,8 +38,8 @@ FEW_VIEWS = 4
 """Fewer views than this are multiplied with patterns without a copy of those."""
 EMPTY = 1e-100
 """Columns that hold no more than this add nothing to any pair."""
-THREADED_PAIRS = 1 << 16
-"""Fewer pairs than this are done sooner than threads are woken."""
+THREADED_PAIRS, THREADED_SINGLES = 1 << 16, 1 << 19
+"""Fewer pairs than this, in double or in single precision, are done sooner than threads are woken."""
 
 
 @lru_cache(maxsize=64)
@@ -63,7 +63,8 @@ def _tiles(n: int) -> Iterator[tuple[int, int]]:
 
 def _jobs(d: int, n: int) -> tuple[list[tuple[int, int, int]], bool]:
     """Return a job for each pattern and tile, and whether threads are worth it."""
-    return [(l, *rows) for l in range(d) for rows in tiles(n)], d * n_pairs(n) >= THREADED_PAIRS
+    many = THREADED_PAIRS if precision_of(n_pairs(n)) == np.float64 else THREADED_SINGLES
+    return [(l, *rows) for l in range(d) for rows in tiles(n)], d * n_pairs(n) >= many
 
 
 def _sides(memberships: Array, responses: Array) -> tuple[Array, Array]:

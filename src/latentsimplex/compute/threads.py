@@ -8,13 +8,14 @@ bit whatever the number of threads.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from types import TracebackType
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 
@@ -23,14 +24,26 @@ class SharedLimit:
     """BLAS has one thread while anyone holds this; limits belong to the process, so the last one to leave lifts it."""
 
     def __init__(self) -> None:
-        self._lock, self._holders = Lock(), 0
+        self._lock, self._holders, self._modules = Lock(), 0, 0
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *exception: object) -> None:
+        self.release()
+
+    def _libraries(self) -> ThreadpoolController:
+        """Return the libraries with threads; looking for them takes a while, and only imports bring new ones."""
+        if len(sys.modules) != self._modules:
+            self._found, self._modules = ThreadpoolController(), len(sys.modules)
+        return self._found
 
     def acquire(self) -> None:
         """Limit BLAS to one thread, unless it is."""
         with self._lock:
             self._holders += 1
             if self._holders == 1:
-                self._limits = threadpool_limits(1)
+                self._limits = self._libraries().limit(limits=1)
 
     def release(self) -> None:
         """Give BLAS its threads back, unless somebody else holds the limit."""
@@ -40,7 +53,7 @@ class SharedLimit:
                 self._limits.restore_original_limits()
 
 
-_one_blas_thread = SharedLimit()
+one_blas_thread = SharedLimit()
 
 
 class Workers:
@@ -56,7 +69,7 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Workers:
-        _one_blas_thread.acquire()
+        one_blas_thread.acquire()
         if self.n_jobs > 1:
             self._pool = ThreadPoolExecutor(self.n_jobs)
         return self
@@ -67,7 +80,7 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
-        _one_blas_thread.release()
+        one_blas_thread.release()
 
     def starmap(self, function: Callable[..., T], arguments: Sequence[Iterable[Any]]) -> list[T]:
         """Return ``[function(*a) for a in arguments]``, in that order."""

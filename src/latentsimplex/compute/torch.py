@@ -59,11 +59,11 @@ def pair_objective(
     return stacked(values), GW @ responses, memberships.swapaxes(-1, -2) @ GW / 2
 
 
-def pair_products(F: Any, A: Any, workers: Workers) -> Array:
-    """Return F A^T (b, d) for pair values F (b, m) and A (d, m)."""
-    return on_host(F @ torch.as_tensor(A, dtype=F.dtype, device=F.device).T)
+def pair_products(F: Any, A: Any, workers: Workers) -> Any:
+    """Return F A^T (b, d) for pair values F (b, m) and A (d, m), in double precision where the device has it."""
+    return widened(F @ like(A, F).T)
 
 
-def add_statistics(stat: Any, eta: Array, F: Any, workers: Workers) -> None:
+def add_statistics(stat: Any, eta: Any, F: Any, workers: Workers) -> None:
     """Add eta^T F to ``stat`` (d, m) in place, for responsibilities eta (b, d) of the views in F (b, m)."""
     stat += like(eta, F).T @ F

@@ -9,7 +9,6 @@ of pairs average out (docs/performance.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -68,6 +67,7 @@ class LocalPairs:
         self.home: Any = np.empty(0)
         self.profiles: Known[Any] = Known(PROFILE_BYTES)
         self._views, self._kernel, self._divergence = views, kernel, divergence
+        self._widths = np.array(views.widths)
         members = np.arange(len(views)) if members is None else members
         size = max(1, self._block_values() // n_pairs(self.n_samples))
         self._members: list[Indices] = []
@@ -173,9 +173,11 @@ class LocalPairs:
 
     def _batches(self, members: Indices, entries: int) -> list[slice]:
         """Return runs of views with one number of features, none with more entries of matrices or tables than that."""
-        batches = []
-        for width, run in groupby(range(len(members)), key=lambda i: self._views.widths[members[i]]):
-            most = max(1, entries // (self.n_samples * max(self.n_samples, width)))
-            rows = list(run)
-            batches += [slice(i, min(i + most, rows[-1] + 1)) for i in range(rows[0], rows[-1] + 1, most)]
+        widths = self._widths[members]
+        ends = [*(np.flatnonzero(np.diff(widths)) + 1).tolist(), len(members)]
+        batches, first = [], 0
+        for end in ends:
+            most = max(1, entries // (self.n_samples * max(self.n_samples, int(widths[first]))))
+            batches += [slice(i, min(i + most, end)) for i in range(first, end, most)]
+            first = end
         return batches
