@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from latentsimplex._types import Array
@@ -54,8 +56,9 @@ def some_rows(n: int, most: int) -> np.ndarray:
     return np.arange(n) if n <= most else np.sort(np.random.default_rng(0).permutation(n)[:most])
 
 
+@lru_cache(maxsize=64)
 def kmeans_draws(n_init: int, k: int) -> Array:
-    """Return the uniform numbers (n_init, k, candidates) that choose the first centres of each start."""
+    """Return the uniform numbers (n_init, k, candidates) that choose the first centres of each start: not to change."""
     return np.random.default_rng(0).random((n_init, k, CANDIDATES))
 
 

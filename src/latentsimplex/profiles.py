@@ -7,13 +7,15 @@ of the divergence needs block sums alone, so a whole profile costs little more t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from latentsimplex._arrays import is_tensor, like, namespace, on_host
 from latentsimplex._types import Array
-from latentsimplex.compute.pairs import unpack
+from latentsimplex.compute.pairs import n_samples, unpack
 from latentsimplex.divergence import P_CLIP, Divergence
 from latentsimplex.kmeans import LLOYD_ITERATIONS, SAMPLED, STARTS, kmeans, kmeans_draws, some_rows
 
@@ -39,9 +41,10 @@ def profile(mean_f: Any, g: int, divergence: Divergence) -> Profile:
     """
     if not is_tensor(mean_f):
         mean_f = mean_f.astype(np.float32)
-    F = unpack(mean_f)
+    square = squares_of(mean_f)
+    F = square(mean_f)
     similar = divergence.mean(mean_f)
-    S = F if similar is mean_f else unpack(similar)
+    S = F if similar is mean_f else square(similar)
     U = spectral_coordinates(S, g)
     if not is_tensor(mean_f):
         from latentsimplex.compute.small import profile_of
@@ -55,6 +58,16 @@ def profile(mean_f: Any, g: int, divergence: Divergence) -> Profile:
     for k in range(2, g + 1):
         labels[k - 1], remaining[k - 1] = refined(F, kmeans(U[:, :k], k, most=SAMPLED), divergence)
     return Profile(remaining[0] - remaining, labels)
+
+
+def squares_of(packed: Any) -> Callable[[Any], Any]:
+    """Return what turns packed pairs into symmetric matrices with zero diagonals, compiled for arrays."""
+    if is_tensor(packed):
+        return unpack
+    from latentsimplex.compute.small import unpacked
+
+    n = n_samples(len(packed))
+    return lambda pairs: unpacked(pairs, n)
 
 
 def refined(F: Any, labels: np.ndarray, divergence: Divergence) -> tuple[np.ndarray, float]:
@@ -113,13 +126,19 @@ def spectral_clusters(S: Any, k: int) -> np.ndarray:
     return kmeans(spectral_coordinates(S, k), k) if k > 1 else np.zeros(len(S), dtype=np.intp)
 
 
+@lru_cache(maxsize=16)
+def first_directions(n: int, r: int) -> Array:
+    """Return random vectors (n, r), always the same ones: not to change."""
+    return np.random.default_rng(0).normal(size=(n, r))
+
+
 def spectral_coordinates(S: Any, g: int) -> Array:
     """Return the leading g eigenvectors (n, g) of the normalised similarity, the largest eigenvalue first.
 
     They come from products with twice as many vectors, which always start alike, made orthogonal now and then.
     """
     n = len(S)
-    start = np.random.default_rng(0).normal(size=(n, min(2 * g, n)))
+    start = first_directions(n, min(2 * g, n))
     if not is_tensor(S):
         from latentsimplex.compute.small import leading_coordinates
 

@@ -54,8 +54,11 @@ class Views(Sequence[Array]):
         return len(self.names)
 
     def tables(self, members: Indices) -> Array:
-        """Return some views that have one number of features as an array (b, n, p)."""
-        return np.stack([self.load(int(v)) for v in members]) if self.stack is None else self.stack[members]
+        """Return some views that have one number of features as an array (b, n, p): not to change."""
+        if self.stack is None:
+            return np.stack([self.load(int(v)) for v in members])
+        in_a_row = len(members) > 0 and bool((np.diff(members) == 1).all())
+        return self.stack[members[0] : members[-1] + 1] if in_a_row else self.stack[members]
 
     def __getitem__(self, v: Any) -> Any:
         if not 0 <= v < len(self):

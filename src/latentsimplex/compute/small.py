@@ -213,6 +213,19 @@ def descended(
 
 
 @compiled
+def unpacked(packed: np.ndarray, n: int) -> np.ndarray:  # pragma: no cover
+    """Return the symmetric matrix (n, n) of packed pairs, with a diagonal of 0."""
+    square, at = np.empty((n, n), packed.dtype), 0
+    for i in range(n):
+        square[i, i] = 0.0
+        square[i, i + 1 :] = packed[at : at + n - 1 - i]
+        at += n - 1 - i
+        for j in range(i):
+            square[i, j] = square[j, i]
+    return square
+
+
+@compiled
 def normalised_product(S: Array, root: Array, Q: Array) -> Array:  # pragma: no cover
     """Return N Q for the normalised similarity N_ij = S_ij / (root_i root_j)."""
     scaled = Q.copy()
