@@ -127,17 +127,18 @@ def recut_patterns(pairs: Pairs, fit: Fit, model: Model, schedule: Schedule) -> 
     """
     # a pattern whose last view has just left has nothing to be cut by
     patterns = {l: pattern for l, pattern in live_patterns(fit).items() if pattern.gamma > NO_VIEWS}
+    small = is_small(
+        fit.expectation.stat
+    )  # threads are for patterns then, and otherwise for the pairs of each
+    workers = Workers(1) if small else pairs.workers
     eta = fit.expectation.eta
 
     def recut_pattern(l: int) -> Pattern | None:
         pattern = patterns[l]
         found = known_profile(pairs, eta[:, l], pattern.gamma, pattern.stat, model)
-        return recut(pattern, found, model, schedule, pairs.workers)
+        return recut(pattern, found, model, schedule, workers)
 
-    # small patterns go side by side, each with work for a few threads; the pairs of a large one keep all busy
-    lanes = min(pairs.workers.n_jobs, len(patterns)) if is_small(fit.expectation.stat) else 1
-    with Workers(lanes) as lanes_of_patterns:
-        found = list(lanes_of_patterns.imap(recut_pattern, list(patterns)))
+    found = pairs.workers.imap(recut_pattern, list(patterns), threaded=small)
     best = {l: cut for l, cut in zip(patterns, found, strict=True) if cut is not None}
     return _replaced(fit.state, best, schedule) if best else None
 

@@ -106,27 +106,23 @@ def best_of(
     EM takes turns with moves. Such a run depends on nothing but the partition of the views that it begins with, so
     one that came up before is not run again. It ends when its loss falls by less than so many ``nats``.
     """
-    sizes = (n_clusters, n_patterns)
     starts: list[tuple[np.ndarray, bytes]] = []
     runs: dict[bytes, tuple[int, Callable[[], State]]] = {}
+    known: dict[bytes, bytes] = {}
     listener.stage("grouping the views")
-    partitions: list[tuple[np.ndarray, np.random.Generator]] = []
-    for generator in rng.spawn(n_init):
-        if partitions and schedule.stop():
+    for start, generator in enumerate(rng.spawn(n_init)):
+        if starts and schedule.stop():
             break
-        partitions.append((kmeans_labels(pairs, n_patterns, generator), generator))
-    begun = beginnings(pairs, [labels for labels, _ in partitions], *sizes, model, schedule) if moves else {}
-    for start, (labels, generator) in enumerate(partitions):
-        if not moves:
-            begin: Callable[[], State] = partial(
-                random_state, pairs, labels, *sizes, model, schedule, generator
-            )
-            key = str(start).encode()
-        elif labels.tobytes() in begun:
-            views, begin = begun[labels.tobytes()]
-            key = views.tobytes()
-        else:
+        labels = kmeans_labels(pairs, n_patterns, generator)
+        if moves and labels.tobytes() in known:
+            starts.append((labels, known[labels.tobytes()]))
             continue
+        if moves:
+            views, begin = beginning(pairs, labels, n_clusters, n_patterns, model, schedule)
+            key = known[labels.tobytes()] = views.tobytes()
+        else:
+            begin = partial(random_state, pairs, labels, n_clusters, n_patterns, model, schedule, generator)
+            key = str(start).encode()
         starts.append((labels, key))
         runs.setdefault(key, (start, begin))
 
@@ -185,17 +181,13 @@ def run_starts(
         listener.ended(start)
         return fit
 
-    with Workers(starts_at_once(pairs)) as lanes:
+    side_by_side = min(pairs.workers.n_jobs, STARTS_AT_ONCE) if n_pairs(pairs.n_samples) <= TILE_PAIRS else 1
+    with Workers(side_by_side) as lanes:
         try:
             yield from lanes.imap(fitted, runs)
         except BaseException:
             abandoned.set()
             raise
-
-
-def starts_at_once(pairs: Pairs) -> int:
-    """Return how many starts run side by side: several where there are few pairs, whose work does not fill threads."""
-    return min(pairs.workers.n_jobs, STARTS_AT_ONCE) if n_pairs(pairs.n_samples) <= TILE_PAIRS else 1
 
 
 class Answer(NamedTuple):
@@ -217,30 +209,6 @@ def agreement(first: Answer, second: Answer) -> float:
     kinds, counts = np.unique(both, axis=0, return_counts=True)
     scores = [normalized_mutual_info_score(first.clusters[l], second.clusters[k]) for l, k in kinds]
     return float(np.average(scores, weights=counts))
-
-
-def beginnings(
-    pairs: Pairs,
-    partitions: list[np.ndarray],
-    n_clusters: int,
-    n_patterns: int,
-    model: Model,
-    schedule: Schedule,
-) -> dict[bytes, tuple[np.ndarray, Callable[[], State]]]:
-    """Return how runs with moves begin (see :func:`beginning`) by the bytes of the labels that lead there.
-
-    When the time is up the first is enough.
-    """
-    different = list({labels.tobytes(): labels for labels in partitions}.items())
-
-    def begun(i: int) -> tuple[np.ndarray, Callable[[], State]] | None:
-        if i and schedule.stop():
-            return None
-        return beginning(pairs, different[i][1], n_clusters, n_patterns, model, schedule)
-
-    with Workers(starts_at_once(pairs)) as lanes:
-        found = list(lanes.imap(begun, range(len(different))))
-    return {key: start for (key, _), start in zip(different, found, strict=True) if start is not None}
 
 
 def beginning(
