@@ -24,7 +24,7 @@ def kmeans(X: Array, k: int, n_init: int = STARTS, most: int | None = None) -> n
     >>> kmeans(np.array([[0.0], [0.1], [5.0]]), 2).tolist() in ([0, 0, 1], [1, 1, 0])
     True
     """
-    from latentsimplex.compute.loops import best_kmeans
+    from latentsimplex.compute.cuts import best_kmeans
 
     X = np.ascontiguousarray(X, dtype=np.float64)
     rows = some_rows(len(X), len(X) if most is None else most)
@@ -41,7 +41,7 @@ def kmeans_near(X: Array, k: int, labelings: np.ndarray, n_init: int = STARTS) -
     >>> kmeans_near(np.array([[0.0], [0.1], [5.0]]), 2, np.array([[1, 0, 0]])).tolist()
     [1, 1, 0]
     """
-    from latentsimplex.compute.loops import lloyd, spread_centres
+    from latentsimplex.compute.cuts import lloyd, spread_centres
 
     X = np.ascontiguousarray(X, dtype=np.float64)
     some = X[some_rows(len(X), SAMPLED)]

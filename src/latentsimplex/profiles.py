@@ -76,7 +76,7 @@ def refined(F: Any, labels: np.ndarray, divergence: Divergence) -> tuple[np.ndar
     Spectral clustering minimises something else, and what it misses is small for a view but not for thousands.
     """
     if not is_tensor(F):
-        from latentsimplex.compute.loops import refined_labels
+        from latentsimplex.compute.cuts import refined_labels
 
         return refined_labels(F, labels, int(labels.max()) + 1, divergence.name == "forward", SWEEPS)
     left = divergence_left(F, labels, divergence)

@@ -306,7 +306,9 @@ def m_step_slopes(monkeypatch, problem, schedule):
         return start, rate
 
     monkeypatch.setattr(em, schedule.optimizer, descend)
-    monkeypatch.setattr(em, "has_compiled_descent", lambda stat: False)  # the compiled form has tests of its own
+    monkeypatch.setattr(
+        em, "has_compiled_descent", lambda stat: False
+    )  # the compiled form has tests of its own
     rate = np.full(len(W), 0.1)
     unmoved, same_response, _ = em.m_step(W, B, gamma, stat, problem.model, Workers(1), schedule, 1, rate)
     assert_close(unmoved, W)

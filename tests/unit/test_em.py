@@ -37,7 +37,9 @@ def m_step_function(monkeypatch, W, B, gamma, stat, model, schedule=ADAM):
 
     with monkeypatch.context() as patch:
         patch.setattr(em, schedule.optimizer, descend)
-        patch.setattr(em, "has_compiled_descent", lambda stat: False)  # the compiled form has tests of its own
+        patch.setattr(
+            em, "has_compiled_descent", lambda stat: False
+        )  # the compiled form has tests of its own
         em.m_step(W, B, gamma, stat, model, Workers(1), schedule, 1, np.full(len(W), 0.1))
     return seen[0]
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from latentsimplex import compute, em
-from latentsimplex.compute import cpu, large, loops, small
+from latentsimplex.compute import cpu, cuts, large, loops, small
 from latentsimplex.compute.pairs import n_pairs, pack, unpack
 from latentsimplex.compute.threads import Workers
 from latentsimplex.divergence import DIVERGENCES, P_CLIP
@@ -139,7 +139,7 @@ def test_lloyd_is_lloyd(seed):
     """From given centres, in plain NumPy; it ends where no sample has a nearer centre."""
     rng = np.random.default_rng(seed)
     X, centres = rng.normal(size=(60, 3)), rng.normal(size=(5, 3))
-    labels, found = loops.lloyd(X, centres.copy(), 100)
+    labels, found = cuts.lloyd(X, centres.copy(), 100)
     expected = None
     while True:
         nearest = ((X[:, None] - centres) ** 2).sum(axis=-1)
@@ -155,7 +155,7 @@ def test_lloyd_is_lloyd(seed):
 
 def test_an_empty_cluster_keeps_its_centre():
     X = np.array([[0.0], [1.0], [10.0]])
-    labels, found = loops.lloyd(X, np.array([[0.0], [10.0], [1000.0]]), 10)
+    labels, found = cuts.lloyd(X, np.array([[0.0], [10.0], [1000.0]]), 10)
     assert labels.tolist() == [0, 0, 1]
     assert found == pytest.approx(0.5)
 
@@ -163,14 +163,14 @@ def test_an_empty_cluster_keeps_its_centre():
 def test_first_centres_are_drawn_by_their_squared_distances():
     """Far samples are drawn in proportion to the square of their distance from the first centre."""
     X = np.array([[0.0], [1.0], [3.0]])
-    first = loops.spread_centres(X, np.array([[0.0], [0.0]]))
+    first = cuts.spread_centres(X, np.array([[0.0], [0.0]]))
     assert first[0] == 0
     seconds = [
-        loops.spread_centres(X, np.array([[0.0], [draw]]))[1, 0] for draw in (np.arange(1000) + 0.5) / 1000
+        cuts.spread_centres(X, np.array([[0.0], [draw]]))[1, 0] for draw in (np.arange(1000) + 0.5) / 1000
     ]
     assert np.mean(np.array(seconds) == 3.0) == pytest.approx(9 / 10, abs=2e-3)
     assert 0.0 not in seconds
-    thirds = [loops.spread_centres(X, np.array([[start], [0.3], [0.7]])) for start in (0.0, 0.4, 0.99)]
+    thirds = [cuts.spread_centres(X, np.array([[start], [0.3], [0.7]])) for start in (0.0, 0.4, 0.99)]
     assert [sorted(centres[:, 0]) for centres in thirds] == [[0, 1, 3]] * 3
 
 
@@ -178,7 +178,7 @@ def test_of_two_candidates_the_one_that_leaves_less_is_a_centre():
     X = np.array([[0.0], [1.0], [3.0], [3.1]])
     near, far = 0.01, 0.9  # of the squared distances 1, 9 and 9.61 from the first centre
     for draws in ([near, far], [far, near]):
-        assert loops.spread_centres(X, np.array([[0.0, 0.0], draws]))[1, 0] > 1
+        assert cuts.spread_centres(X, np.array([[0.0, 0.0], draws]))[1, 0] > 1
 
 
 def test_samples_that_coincide_do_not_stop_kmeans():
@@ -230,7 +230,7 @@ def test_refined_labels(kind, seed):
     F = unpack(DIVERGENCES[kind].f(-np.log(s)))
     start = rng.integers(4, size=20)
     start[:4] = np.arange(4)
-    labels, left = loops.refined_labels(F, start.copy(), 4, kind == "forward", SWEEPS)
+    labels, left = cuts.refined_labels(F, start.copy(), 4, kind == "forward", SWEEPS)
     expected, expected_left = plain_refined(F, start, kind)
     assert np.array_equal(labels, expected)
     assert left == pytest.approx(expected_left, rel=1e-12)
@@ -241,7 +241,7 @@ def test_clusters_that_nobody_is_in_are_no_clusters(kind):
     F = unpack(DIVERGENCES[kind].f(-np.log(np.random.default_rng(0).uniform(0.1, 0.9, size=n_pairs(8)))))
     gaps, plain = np.array([0, 3, 3, 0, 5, 5, 0, 3]), np.array([0, 1, 1, 0, 2, 2, 0, 1])
     for labels in (gaps, plain):
-        found, left = loops.refined_labels(F, labels, 6, kind == "forward", 0)
+        found, left = cuts.refined_labels(F, labels, 6, kind == "forward", 0)
         assert np.array_equal(found, plain)
         assert left == pytest.approx(divergence_left(F, plain, DIVERGENCES[kind]), rel=1e-12)
 
@@ -354,7 +354,7 @@ def test_a_compiled_profile_is_that_of_its_parts(kind):
     assert left[0] == pytest.approx(divergence_left(F, np.zeros(25, dtype=int), DIVERGENCES[kind]), rel=1e-12)
     for k in range(2, 5):
         X = np.ascontiguousarray(U[:, :k])
-        starts = [loops.lloyd(X, loops.spread_centres(X, draw[:k].copy()), 100) for draw in draws]
+        starts = [cuts.lloyd(X, cuts.spread_centres(X, draw[:k].copy()), 100) for draw in draws]
         best = min(starts, key=lambda start: start[1])[0]
         expected, expected_left = plain_refined(F, np.unique(best, return_inverse=True)[1], kind)
         assert np.array_equal(labels[k - 1], expected)

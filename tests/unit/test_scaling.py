@@ -7,7 +7,7 @@ from latentsimplex.compute import scaling, singles, values
 from latentsimplex.divergence import DIVERGENCES
 from latentsimplex.similarity import LocalScaling, clip_exponents
 from latentsimplex.similarity.kernel import LEAST_EXPONENT, MOST_EXPONENT, single
-from latentsimplex.similarity.local_scaling import compared, standardised
+from latentsimplex.similarity.local_scaling import ROWS_AT_ONCE, compared, standardised
 
 
 def tables(n: int, p: int, seed: int = 0, b: int = 1) -> np.ndarray:
@@ -81,7 +81,7 @@ def test_features_are_standardised_but_for_outliers():
     ],
     ids=str,
 )
-@pytest.mark.parametrize(("n", "p"), [(30, 1), (30, 3), (30, 9), (2 * scaling.ROWS_AT_ONCE + 3, 6)])
+@pytest.mark.parametrize(("n", "p"), [(30, 1), (30, 3), (30, 9), (2 * ROWS_AT_ONCE + 3, 6)])
 def test_exponents_are_those_of_double_precision(settings, n, p):
     kernel, X = LocalScaling(**settings), single(tables(n, p, b=2))
     expected = kernel.exponents(X.astype(np.float64))

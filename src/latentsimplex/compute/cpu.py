@@ -32,7 +32,8 @@ from latentsimplex.divergence import Divergence
 TILE_PAIRS = 1 << 17
 MANY_PAIRS = 1 << 12
 """Rounding in single precision averages out over more pairs than this."""
-CHUNK_VIEWS, CHUNK_PAIRS, LEAST_PAIRS = 32, 1 << 15, 1 << 10
+CHUNK_VIEWS, CHUNK_PAIRS, LEAST_PAIRS = 96, 1 << 15, 1 << 10
+SUMMED_VALUES = 1 << 20
 """Views and pairs of a piece of a pass, and the fewest pairs of one: each is enough to do for a thread."""
 FEW_VIEWS = 4
 """Fewer views than this are multiplied with patterns without a copy of those."""
@@ -185,7 +186,7 @@ def add_statistics(stat: Array, eta: Array, F: Array, workers: Workers) -> None:
         stat += eta.T @ F
         return
     F, eta = np.ascontiguousarray(F), np.ascontiguousarray(eta)
-    size = max(LEAST_PAIRS, CHUNK_PAIRS * CHUNK_VIEWS // b)
+    size = max(LEAST_PAIRS, SUMMED_VALUES // b)
     jobs = [(i, min(i + size, m)) for i in range(0, m, size)]
     for _ in workers.imap(lambda job: add_sums(F, eta, job[0], job[1], stat), jobs):
         pass

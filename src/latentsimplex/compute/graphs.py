@@ -16,7 +16,6 @@ from latentsimplex.compute.scaling import (
     bandwidths,
     distances_between,
     ordered,
-    varying_features,
 )
 from latentsimplex.compute.singles import exp_and_rest
 
@@ -26,10 +25,20 @@ TIED = 8
 
 @compiled
 def add_affinities(
-    X: np.ndarray, few: int, below: int, part: float, share: float, distances: np.ndarray, total: np.ndarray
+    X: np.ndarray,
+    few: int,
+    below: int,
+    part: float,
+    share: float,
+    weight: float,
+    distances: np.ndarray,
+    total: np.ndarray,
 ) -> None:  # pragma: no cover
-    """Add exp(-dist^2 / (q_i q_j)) of each pair i < j of samples of X (n, p) to ``total``."""
-    n = len(X)
+    """Add exp(-dist^2 / (q_i q_j)) of each pair i < j of samples of X (n, p), times a weight, to ``total``.
+
+    What is in ``distances`` (n, n) is lost. ``total`` has at least n rows and columns, of which others are not touched.
+    """
+    n, of_all = len(X), np.float32(weight)
     q = np.empty(n)
     distances_between(X, few, 0, n, distances)
     bandwidths(distances, below, part, share, q)
@@ -39,7 +48,7 @@ def add_affinities(
         row, others, into, own = distances[i, i + 1 : n], q[i + 1 :], total[i, i + 1 : n], q[i]
         for j in range(len(into)):
             exponent = np.float32(-row[j] * own * (row[j] * others[j]))
-            into[j] += exp_and_rest(max(exponent, LEAST_EXPONENT))[0]
+            into[j] += of_all * exp_and_rest(max(exponent, LEAST_EXPONENT))[0]
 
 
 @compiled
@@ -70,36 +79,3 @@ def make_walk(affinity: np.ndarray, n: int, k: int, tiny: float) -> None:  # pra
         for j in range(n):
             row[j] *= own * degree[j]
         row[i] += 0.5
-
-
-@compiled
-def make_walk_of(
-    X: np.ndarray,
-    per_feature: bool,
-    few: int,
-    below: int,
-    part: float,
-    share: float,
-    k: int,
-    tiny: float,
-    distances: np.ndarray,
-    affinity: np.ndarray,
-) -> None:  # pragma: no cover
-    """Write M of a view X (n, p) into ``affinity``, which is 0: :meth:`latentsimplex.similarity.Diffusion.walk`.
-
-    ``affinity`` has at least n rows and columns, and those beyond stay as they are. What is in ``distances`` (n, n) is
-    lost.
-    """
-    n = len(X)
-    if per_feature:
-        varying = varying_features(X)
-        for f in varying:
-            add_affinities(X[:, f : f + 1].copy(), few, below, part, share, distances, affinity)
-        scale = np.float32(1.0 / max(len(varying), 1))
-        for i in range(n):
-            row = affinity[i]
-            for j in range(n):
-                row[j] *= scale
-    else:
-        add_affinities(X, few, below, part, share, distances, affinity)
-    make_walk(affinity, n, k, tiny)

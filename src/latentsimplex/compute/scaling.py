@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 
 from latentsimplex.compute.loops import compiled
-from latentsimplex.compute.singles import NONE, ONE, exp_and_rest, log_of
+from latentsimplex.compute.singles import ONE, exp_and_rest, log_of
 
 LEAST_WORD, LARGEST_WORD = -(2**31), 2**31 - 1
 FIRST_GUESS, FIRST_STRIDE = 0x3F800000, 1 << 20
 """Where selection begins, at the bits of 1, and how far it looks first, a tenth of a number; then eight times that."""
 LANES = 64
 """A loop along a row has no rest where its length is whole lanes."""
-ROWS_AT_ONCE = 256
-"""Rows of a matrix of distances that are held at a time."""
 LEAST_EXPONENT = np.float32(-80.0)
 """Smaller exponents are taken for this one."""
 LARGEST_MISS = 1e-13
@@ -28,40 +26,37 @@ LARGEST_MISS = 1e-13
 
 @compiled
 def standardise_tables(
-    tables: np.ndarray, outlying: float, cuts: int, still: float, out: np.ndarray
+    tables: np.ndarray, centres: np.ndarray, rare: np.ndarray, outlying: float, cuts: int, still: float
 ) -> None:  # pragma: no cover
-    """Write tables (b, n, p) with features of mean 0 and variance 1, but for outliers; a constant feature is 0.
+    """Give each feature of tables (b, n, p) mean 0 and variance 1, but for outliers, in place; a constant one is 0.
 
-    See :func:`latentsimplex.similarity.local_scaling.place_and_scale`.
+    ``centres`` (b, p) are medians, ``rare`` (b, p) says where most samples have that one value. See
+    :func:`latentsimplex.similarity.local_scaling.place_and_scale`.
     """
     b, n, p = tables.shape
     away = np.empty(n)
     for at in range(b * p):
         v, f = at // p, at % p
-        column = tables[v, :, f].copy()
-        centre = np.partition(column, (n - 1) // 2)[(n - 1) // 2]
+        differing = 0
         for i in range(n):
-            away[i] = column[i] - centre
-        rare = np.partition(np.abs(away), (n - 1) // 2)[(n - 1) // 2] == 0
+            away[i] = tables[v, i, f] - centres[v, f]
+            differing += tables[v, i, f] != tables[v, 0, f]
         edge, spread, mean = np.inf, np.inf, 0.0
         for _ in range(cuts + 1):
-            before, total = spread, 0.0
+            before, total, squares = spread, 0.0, 0.0
             for i in range(n):
                 total += min(max(away[i], -edge), edge)
-            mean, squares = total / n, 0.0
+            mean = total / n
             for i in range(n):
                 gap = min(max(away[i], -edge), edge) - mean
                 squares += gap * gap
             spread = np.sqrt(squares / n)
             if not spread < still * before:
                 break
-            edge = np.inf if rare else outlying * spread
-        differing = 0
-        for i in range(n):
-            differing += column[i] != column[0]
+            edge = np.inf if rare[v, f] else outlying * spread
         scale = 1.0 / spread if differing and spread > 0 else 0.0
         for i in range(n):
-            out[v, i, f] = (away[i] - mean) * scale
+            tables[v, i, f] = (away[i] - mean) * scale
 
 
 @compiled
@@ -220,47 +215,16 @@ def scaled_exponents(
 
 
 @compiled
-def varying_features(X: np.ndarray) -> np.ndarray:  # pragma: no cover
-    """Return the features of X (n, p) that are not the same for all samples."""
-    found, many = np.empty(X.shape[1], np.intp), 0
-    for f in range(X.shape[1]):
-        differing = 0
-        for i in range(1, len(X)):
-            differing += X[i, f] != X[0, f]
-        if differing:
-            found[many] = f
-            many += 1
-    return found[:many]
+def add_similarities(r: np.ndarray, weight: float, total: np.ndarray) -> None:  # pragma: no cover
+    """Add exp(-r) times a weight to ``total``."""
+    share = np.float32(weight)
+    for j in range(len(r)):
+        total[j] += share * exp_and_rest(max(-r[j], LEAST_EXPONENT))[0]
 
 
 @compiled
-def scaled_tables(
-    tables: np.ndarray,
-    per_feature: bool,
-    few: int,
-    below: int,
-    part: float,
-    share: float,
-    power: float,
-    floor: float,
-    r: np.ndarray,
-) -> None:  # pragma: no cover
-    """Write the exponents of :class:`latentsimplex.similarity.LocalScaling` for tables (b, n, p) into r (b, m)."""
-    b, n, _ = tables.shape
-    distances = np.empty((min(n, ROWS_AT_ONCE), n), np.float32)
-    one = np.empty(r.shape[1] if per_feature else 0, np.float32)
-    for v in range(b):
-        X, total = tables[v], r[v]
-        if not per_feature:
-            scaled_exponents(X, few, below, part, share, power, distances, total)
-            continue
-        varying = varying_features(X)
-        total[:] = NONE
-        for f in varying:
-            scaled_exponents(X[:, f : f + 1].copy(), few, below, part, share, power, distances, one)
-            for j in range(len(one)):
-                total[j] += exp_and_rest(max(-one[j], LEAST_EXPONENT))[0]
-        if len(varying):
-            scale, least = np.float32(1.0 / len(varying)), np.float32(floor)
-            for j in range(len(total)):
-                total[j] = -log_of(min(max(scale * total[j], least), ONE))
+def make_exponents(s: np.ndarray, floor: float) -> None:  # pragma: no cover
+    """Make -log s of similarities, in place."""
+    least = np.float32(floor)
+    for j in range(len(s)):
+        s[j] = -log_of(min(max(s[j], least), ONE))

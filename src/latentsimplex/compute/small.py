@@ -8,14 +8,19 @@ for arrays of any size and for tensors: :func:`latentsimplex.em.m_step` with mir
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from latentsimplex._types import Array
 from latentsimplex.compute.cpu import EMPTY, MANY_PAIRS
-from latentsimplex.compute.loops import best_kmeans, compiled, refined_by, row_objective
+from latentsimplex.compute.cuts import best_kmeans, refined_by
+from latentsimplex.compute.loops import compiled, row_objective
 from latentsimplex.compute.tiles import tile_objective
 
 TINY = float(np.finfo(np.float64).tiny)
+FIRST_ROW: Any = np.int64(0)
+"""A literal 0 would be a type of its own, for which loops are compiled once more."""
 
 
 @compiled
@@ -122,11 +127,11 @@ def slopes_of(
     if len(single):
         found = np.zeros((g, n), np.float32)
         value = tile_objective(
-            left.astype(np.float32), W.astype(np.float32), gamma, single, 0, n - 1, forward, found
+            left.astype(np.float32), W.astype(np.float32), gamma, single, FIRST_ROW, n - 1, forward, found
         )
         GW[:] = found
     else:
-        value = row_objective(left, W, gamma, stat, 0, n - 1, forward, GW)
+        value = row_objective(left, W, gamma, stat, FIRST_ROW, n - 1, forward, GW)
     natural_slopes(W, B, GW, gamma, learned, along, beside)
     return value + prices[used_clusters(W) - 1]
 

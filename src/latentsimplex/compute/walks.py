@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.compute.graphs import make_walk_of
 from latentsimplex.compute.loops import compiled
 from latentsimplex.compute.singles import NONE, ONE, log_of
 
@@ -193,7 +192,8 @@ def walk_to_mean(
             doubling == LONG and least > 0
         ):  # what joins the parts of a graph is not negligible: once more, with it
             doubling, least, half = 0, 0.0, M
-            multiply(half, False, who, share, many, half, power)
+            listed = significant(half, n, least, who, share, many) < SPARSE
+            multiply(half, listed, who, share, many, half, power)
             continue
         listed = significant(power, n, least, who, share, many) < SPARSE
         multiply(power, listed, who, share, many, power, other)
@@ -273,29 +273,3 @@ def diffused(
         for j in range(len(into)):
             into[j] = joined - log_of(min(max(row[j] * (own * others[j]), least), ONE))
         at += len(into)
-
-
-@compiled
-def diffused_tables(
-    tables: np.ndarray,
-    graph: tuple[bool, int, int, float, float, int],
-    walk: tuple[float, int, int, int],
-    tiny: float,
-    floor: float,
-    r: np.ndarray,
-) -> None:  # pragma: no cover
-    """Write the exponents of tables (b, n, p) into r (b, m); a table whose samples are all the same has exponents 0.
-
-    ``graph`` has what :func:`latentsimplex.compute.graphs.make_walk_of` wants before ``tiny``, ``walk`` the mean, the
-    most doublings, and the steps of mixing and of balancing.
-    """
-    b, n, _ = tables.shape
-    wide = -(-n // LANES) * LANES
-    distances, M = np.empty((n, n), np.float32), np.empty((wide, wide), np.float32)
-    spare = np.zeros((4, wide, wide), np.float32)
-    who, share = np.empty((n, n + EIGHT), np.uint16), np.empty((n, n + EIGHT), np.float32)
-    many = np.empty(n, np.int64)
-    for v in range(b):
-        M[:] = NONE
-        make_walk_of(tables[v], *graph, tiny, distances, M)
-        diffused(M, *walk, tiny, floor, spare, who, share, many, r[v])

@@ -12,6 +12,7 @@ cluster become similar once it has had the time.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -29,6 +30,7 @@ from latentsimplex.similarity.local_scaling import (
     LEAST_SIMILARITY,
     LocalScaling,
     compared,
+    feature_sets,
     standardised,
 )
 from latentsimplex.similarity.powers import (
@@ -142,13 +144,35 @@ class Diffusion:
 
     def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
         """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""
-        from latentsimplex.compute.walks import diffused_tables
+        from latentsimplex.compute.walks import EIGHT, LANES, diffused
 
         n = tables.shape[-2]
+        wide = -(-n // LANES) * LANES
         r = np.empty((len(tables), n_pairs(n)), np.float32) if out is None else out
+        M, spare = np.empty((wide, wide), np.float32), np.zeros((4, wide, wide), np.float32)
+        who, share = np.empty((n, n + EIGHT), np.uint16), np.empty((n, n + EIGHT), np.float32)
+        lists = (who, share, np.empty(n, np.int64))
         walk = (self.mean, DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
-        diffused_tables(compared(tables, self.standardise), self._graph(n), walk, TINY, LEAST_SIMILARITY, r)
+        for into, _ in zip(r, self._walks_into(tables, lambda _: M), strict=True):
+            diffused(M, *walk, TINY, LEAST_SIMILARITY, spare, *lists, into)
         return r
+
+    def _walks_into(self, tables: np.ndarray, place: Callable[[int], np.ndarray]) -> Iterator[None]:
+        """Make M of each table (b, n, p) of single precision where ``place`` says, one after the other."""
+        from latentsimplex.compute.graphs import add_affinities, make_walk
+
+        tables = compared(tables, self.standardise)
+        n = tables.shape[-2]
+        one_by_one, few, below, part, share, k = self._graph(n)
+        distances = np.empty((n, n), np.float32)
+        for v, sets in enumerate(feature_sets(tables, one_by_one)):
+            M = place(v)
+            M[:] = 0.0
+            for features in sets:
+                X = np.ascontiguousarray(tables[v][:, features])
+                add_affinities(X, few, below, part, share, 1 / len(sets), distances, M)
+            make_walk(M, n, k, TINY)
+            yield
 
     def _card_exponents(self, tables: Any) -> Any:
         """Return the exponents (b, m) of tables (b, n, p) of few samples on a graphics card."""
@@ -204,11 +228,9 @@ class Diffusion:
         return weights
 
     def _compiled_walks(self, tables: np.ndarray) -> np.ndarray:
-        """Return the walks (b, n, n) of tables (b, n, p) in single precision, one after the other."""
-        from latentsimplex.compute.graphs import make_walk_of
-
-        n = tables.shape[-2]
-        walks, distances = np.zeros((len(tables), n, n), np.float32), np.empty((n, n), np.float32)
-        for X, M in zip(compared(tables, self.standardise), walks, strict=True):
-            make_walk_of(X, *self._graph(n), TINY, distances, M)
+        """Return the walks (b, n, n) of tables (b, n, p) in single precision."""
+        b, n, _ = tables.shape
+        walks = np.empty((b, n, n), np.float32)
+        for _ in self._walks_into(tables, walks.__getitem__):
+            pass
         return walks

@@ -27,6 +27,8 @@ one. They are cut, and the standard deviation is taken anew, so often at most, o
 share of itself."""
 LEAST_SIMILARITY = float(np.finfo(np.float32).tiny)
 """Smaller similarities have no logarithm in single precision."""
+ROWS_AT_ONCE = 256
+"""Rows of a matrix of distances that compiled loops hold at a time."""
 COINCIDENT = 1e-13
 """Squared distances below this share of the squares they are the difference of are rounding."""
 
@@ -139,15 +141,31 @@ class LocalScaling:
         """
         if not self.reads_many or not is_single(X):
             return pack(self.square(X))
-        from latentsimplex.compute.scaling import scaled_tables
-
         n = X.shape[-2]
         tables = compared(X.reshape(-1, *X.shape[-2:]), self.standardise)
         r = np.empty((len(tables), n_pairs(n)), np.float32) if out is None else out
-        scaled_tables(
-            tables, self.per_feature, FEW_FEATURES, *self._rank(n), float(self.power), LEAST_SIMILARITY, r
-        )
+        distances = np.empty((min(n, ROWS_AT_ONCE), n), np.float32)
+        for table, sets, into in zip(tables, feature_sets(tables, self.per_feature), r, strict=True):
+            self._write_exponents(table, sets, distances, into)
         return r.reshape(*X.shape[:-2], n_pairs(n))
+
+    def _write_exponents(
+        self, X: np.ndarray, sets: list[slice], distances: np.ndarray, r: np.ndarray
+    ) -> None:
+        """Write the exponents of one table of single precision into r (m,)."""
+        from latentsimplex.compute.scaling import add_similarities, make_exponents, scaled_exponents
+
+        settings = (FEW_FEATURES, *self._rank(len(X)), float(self.power), distances)
+        if not self.per_feature:
+            scaled_exponents(X, *settings, r)
+            return
+        one = np.empty_like(r)
+        r[:] = 0.0
+        for features in sets:
+            scaled_exponents(np.ascontiguousarray(X[:, features]), *settings, one)
+            add_similarities(one, 1 / len(sets), r)
+        if sets:
+            make_exponents(r, LEAST_SIMILARITY)
 
     def square(self, X: Any) -> Any:
         """Return the exponents as symmetric matrices (..., n, n)."""
@@ -210,9 +228,23 @@ def compared(tables: np.ndarray, standardise: bool) -> np.ndarray:
 
     if not standardise:
         return np.ascontiguousarray(tables)
-    standard = np.empty(tables.shape, np.float32)
-    standardise_tables(np.ascontiguousarray(tables), OUTLYING, CUTS, STILL, standard)
+    standard, k = tables.copy(), (tables.shape[1] - 1) // 2
+    centres = np.partition(tables, k, axis=1)[:, k]
+    rare = np.partition(np.abs(tables - centres[:, None]), k, axis=1)[:, k] == 0
+    standardise_tables(standard, centres, rare, OUTLYING, CUTS, STILL)
     return standard
+
+
+def feature_sets(tables: np.ndarray, per_feature: bool) -> list[list[slice]]:
+    """Return for each table the sets of features that are compared together: all, or each one that varies.
+
+    >>> feature_sets(np.array([[[0.0, 1.0], [0.0, 2.0]]]), True)
+    [[slice(1, 2, None)]]
+    """
+    if not per_feature:
+        return [[slice(None)]] * len(tables)
+    varying = (tables != tables[:, :1]).any(axis=1)
+    return [[slice(f, f + 1) for f in np.flatnonzero(some).tolist()] for some in varying]
 
 
 def euclidean(X: Any) -> Any:
