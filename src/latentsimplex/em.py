@@ -114,7 +114,8 @@ class Schedule:
     ``first_steps`` steps of descent make the first memberships, ``steps`` follow in each EM iteration, all of
     size ``rate`` at first, which each pattern adapts: by Adam, the paper's, or by mirror descent, which needs
     fewer of them. The fit has converged when the loss falls by less than ``tol`` of itself over ``window``
-    iterations (the paper: one percent over 100), or by less than ``fall``.
+    iterations (the paper: one percent over 100), or by less than ``fall``. A ``rough`` run only says where another
+    begins: its M steps are of single precision as soon as there are samples enough for rounding to average out.
     """
 
     max_iter: int = 500
@@ -126,6 +127,7 @@ class Schedule:
     optimizer: str = "adam"
     stop: Callable[[], bool] = never
     fall: float = 0.0
+    rough: bool = False
 
 
 class State(NamedTuple):
@@ -246,7 +248,7 @@ def m_step(
     if natural and not model.penalty.sloped and has_compiled_descent(stat):
         B = np.clip(B, P_CLIP, 1 - P_CLIP) if model.learned_response else B
         settings = (model.divergence, model.learned_response, model.penalty.up_to(g), n_steps)
-        return descended(W, B, gamma, stat, *settings, rate, workers)
+        return descended(W, B, gamma, stat, *settings, rate, workers, schedule.rough)
     stat = prepared(stat)
     mass, response = like(gamma, stat)[:, None, None], like(B, stat)
     # an off-diagonal phi moves two entries of B, a diagonal one moves one

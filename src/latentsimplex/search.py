@@ -249,7 +249,7 @@ def moved_on(
     nats: float = NATS_AT_LAST,
 ) -> Fit:
     """Run EM from a state, changing clusters and patterns for as long as the loss falls, in the end by so many nats."""
-    schedule = until_settled(schedule, model)
+    schedule = replace(until_settled(schedule, model), rough=True)
     between = replace(
         schedule, max_iter=min(BETWEEN_MOVES, schedule.max_iter), fall=NATS_BETWEEN * model.temperature
     )
@@ -268,7 +268,7 @@ def moved_on(
             logger.debug("%s: loss %.8g -> %.8g", propose.__name__, fit.loss_curve[-1], moved.loss_curve[-1])
             if moved.loss_curve[-1] < fit.loss_curve[-1]:
                 fit, falling = _after(fit, moved), True
-    last = replace(schedule, fall=nats * model.temperature)
+    last = replace(schedule, fall=nats * model.temperature, rough=False)
     return _after(fit, run(pairs, fit.state, model, last, callback))
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from latentsimplex._arrays import widened
+from latentsimplex._arrays import is_tensor, widened
 from latentsimplex._types import Array
 from latentsimplex.compute.cpu import THREADED_PAIRS
 from latentsimplex.compute.threads import Workers
@@ -120,9 +120,8 @@ def inner_products(groups: list[Group], workers: Workers) -> Array:
     """Return the inner products of the sums of pair values of groups (d, d)."""
     above = [(i, j) for i in range(len(groups)) for j in range(i, len(groups))]
     stats = [widened(group.stat) for group in groups]
-    found = workers.imap(
-        lambda ij: float(stats[ij[0]] @ stats[ij[1]]), above, len(stats[0]) >= THREADED_PAIRS
-    )
+    threaded = not is_tensor(stats[0]) and len(stats[0]) >= THREADED_PAIRS  # a card has no use for threads
+    found = workers.imap(lambda ij: float(stats[ij[0]] @ stats[ij[1]]), above, threaded)
     products = np.empty((len(groups), len(groups)))
     for (i, j), product in zip(above, found, strict=True):
         products[i, j] = products[j, i] = product

@@ -76,14 +76,15 @@ def descended(
     n_steps: int,
     rate: Array,
     workers: Workers,
+    rough: bool,
 ) -> tuple[Array, Array, Array]:
     """Return W (d, n, g), B (d, g, g) and step sizes (d,) after mirror descent.
 
-    Small patterns go side by side; of large ones all pairs do.
+    Small patterns go side by side, in single precision where ``rough`` is enough; of large ones all pairs do.
     """
     settings = (divergence, learned, prices, n_steps)
     if is_small(stat):
-        found = _descended_small(W, B, gamma, stat, *settings, rate, workers)
+        found = _descended_small(W, B, gamma, stat, *settings, rate, workers, rough)
     else:
         from latentsimplex.compute.large import descended_in_tiles
 
@@ -107,6 +108,7 @@ def _descended_small(
     n_steps: int,
     rate: Array,
     workers: Workers,
+    rough: bool,
 ) -> list[tuple[Array, Array, float]]:
     from latentsimplex.compute.small import descended
 
@@ -124,6 +126,7 @@ def _descended_small(
             float(rate[l]),
             LONGER,
             MOST_MOMENTUM,
+            rough and stat.shape[1] > cpu.MANY_PAIRS,
         )
 
     filled = cpu.filled_columns(W.transpose(0, 2, 1))

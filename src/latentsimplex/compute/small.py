@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from latentsimplex._types import Array
-from latentsimplex.compute.cpu import EMPTY, MANY_PAIRS
+from latentsimplex.compute.cpu import EMPTY
 from latentsimplex.compute.cuts import best_kmeans, refined_by
 from latentsimplex.compute.loops import compiled, row_objective
 from latentsimplex.compute.tiles import tile_objective
@@ -189,13 +189,17 @@ def descended(
     rate: float,
     longer: float,
     most_momentum: float,
+    rough: bool,
 ) -> tuple[Array, Array, float]:  # pragma: no cover
-    """Return memberships (n, g), response (g, g) and step size after mirror descent with momentum on one pattern."""
+    """Return memberships (n, g), response (g, g) and step size after mirror descent with momentum on one pattern.
+
+    Slopes are of single precision where ``rough`` is enough.
+    """
     theta, phi = logs(W, B, learned)
     look, look_phi = theta.copy(), phi.copy()
     best, best_phi = theta.copy(), phi.copy()
     along, beside = np.zeros_like(theta), np.zeros_like(phi)
-    single = stat.astype(np.float32) if len(stat) > MANY_PAIRS else np.empty(0, np.float32)
+    single = stat.astype(np.float32) if rough else np.empty(0, np.float32)
     value = slopes_of(look, look_phi, gamma, stat, single, forward, learned, prices, along, beside)
     least, last, age = value, value, 1.0
     best_along, best_beside = along.copy(), beside.copy()
