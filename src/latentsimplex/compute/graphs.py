@@ -54,24 +54,25 @@ def add_affinities(
 @compiled
 def make_walk(affinity: np.ndarray, n: int, k: int, tiny: float) -> None:  # pragma: no cover
     """Make M = (I + N) / 2 of n samples' affinities i < j, in place, N the normalised graph of k nearest neighbours."""
-    least, degree = np.empty(n, np.int32), np.zeros(n)
+    least, degree = np.empty(n, np.int32), np.empty(n)
     row = np.full(-(-n // LANES) * LANES, np.inf, np.float32)
-    bits, near = row.view(np.int32), np.int64(FIRST_GUESS)
+    bits, edges, near = row.view(np.int32), least.view(np.float32), np.int64(FIRST_GUESS)
     for i in range(n):
         affinity[i, i] = -1.0  # no sample is its own neighbour
         for j in range(i):
             affinity[i, j] = affinity[j, i]
         row[:n] = affinity[i, :n]
         near = ordered(bits, n - k, near)
-        least[i] = near - TIED
+        least[i] = max(near - TIED, 0)
     for i in range(n):
-        row, own = affinity[i, :n], least[i]
-        bits = row.view(np.int32)
+        row, own = affinity[i, :n], edges[i]
         for j in range(n):
-            row[j] = (row[j] if bits[j] >= min(own, least[j]) else np.float32(0.0)) + np.float32(tiny)
+            row[j] = (row[j] if row[j] >= min(own, edges[j]) else np.float32(0.0)) + np.float32(tiny)
         row[i] = tiny
+        total = 0.0
         for j in range(n):
-            degree[i] += row[j]
+            total += row[j]
+        degree[i] = total
     for i in range(n):
         degree[i] = 1.0 / np.sqrt(degree[i])
     for i in range(n):

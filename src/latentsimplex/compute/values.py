@@ -18,11 +18,15 @@ def pair_values(
     single precision along a strip of pairs and in double from strip to strip. See :mod:`latentsimplex.divergence`.
     """
     low, high = np.float32(least), np.float32(most)
+    strip = np.empty(STRIP, np.float32)
     for v in range(len(r)):
         constants[v] = 0.0
         for first in range(0, r.shape[1], STRIP):
-            exponents, into = r[v, first : first + STRIP], F[v, first : first + STRIP]
-            part = NONE
+            into, part = F[v, first : first + STRIP], NONE
+            exponents = strip[: len(into)]
+            exponents[:] = r[
+                v, first : first + STRIP
+            ]  # a loop works on many numbers at once only from here to there
             if forward:
                 for j in range(len(into)):
                     x = min(max(exponents[j], low), high)

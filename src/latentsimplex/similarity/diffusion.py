@@ -17,12 +17,22 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from numbers import Integral, Real
+from threading import local
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import diagonals, is_single, namespace, on_card, on_host, ranked, stacked
+from latentsimplex._arrays import (
+    diagonals,
+    is_single,
+    is_tensor,
+    namespace,
+    on_card,
+    on_host,
+    ranked,
+    stacked,
+)
 from latentsimplex.compute.pairs import n_pairs, pack
 from latentsimplex.similarity.directions import DIRECTIONS, KnownDirections, followed, leading_directions
 from latentsimplex.similarity.local_scaling import (
@@ -52,6 +62,30 @@ TIED = 1e-6
 """Affinities that differ by no more than this share of themselves are tied: rounding made the difference."""
 QUANTILE, POWER = 0.3, 2.0
 """The local scaling that chooses and weighs neighbours: as wide as the author's notebook has it, and smooth."""
+
+
+class Room(local):
+    """Memory for the powers of one view's walk, which a thread keeps: new memory takes longer than filling it."""
+
+    n = 0
+
+    def for_samples(self, n: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Return a matrix for the walk, which may hold anything but is 0 beyond n samples, four more, and lists."""
+        if n != self.n:
+            from latentsimplex.compute.walks import EIGHT, LANES
+
+            wide = -(-n // LANES) * LANES
+            self._matrices = np.zeros((5, wide, wide), np.float32)
+            self._lists = (
+                np.empty((n, n + EIGHT), np.uint16),
+                np.empty((n, n + EIGHT), np.float32),
+                np.empty(n, np.int64),
+            )
+            self.n = n
+        return self._matrices[0], self._matrices[1:], self._lists
+
+
+room = Room()
 
 
 @dataclass(frozen=True)
@@ -116,7 +150,9 @@ class Diffusion:
                 S = balanced(S)
             # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
             r = TINY - xp.log(xp.clip(pack(S), LEAST_SIMILARITY, 1.0))
-        r *= (tables != tables[:, :1]).any(-1).any(-1)[:, None]
+        varies = (tables != tables[:, :1]).any(-1).any(-1)
+        if is_tensor(r) or not varies.all():
+            r *= varies[:, None]
         if out is not None and r is not out:
             out[:] = r
         return r.reshape(*X.shape[:-2], n_pairs(n))
@@ -144,14 +180,11 @@ class Diffusion:
 
     def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
         """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""
-        from latentsimplex.compute.walks import EIGHT, LANES, diffused
+        from latentsimplex.compute.walks import diffused
 
         n = tables.shape[-2]
-        wide = -(-n // LANES) * LANES
         r = np.empty((len(tables), n_pairs(n)), np.float32) if out is None else out
-        M, spare = np.empty((wide, wide), np.float32), np.zeros((4, wide, wide), np.float32)
-        who, share = np.empty((n, n + EIGHT), np.uint16), np.empty((n, n + EIGHT), np.float32)
-        lists = (who, share, np.empty(n, np.int64))
+        M, spare, lists = room.for_samples(n)
         walk = (self.mean, DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
         for into, _ in zip(r, self._walks_into(tables, lambda _: M), strict=True):
             diffused(M, *walk, TINY, LEAST_SIMILARITY, spare, *lists, into)
