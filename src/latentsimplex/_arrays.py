@@ -6,7 +6,9 @@ import importlib.util
 import os
 import shutil
 import sys
+import sysconfig
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,9 +51,10 @@ def on_card(x: Any) -> bool:
 
 @cache
 def has_triton() -> bool:
-    """Return whether Triton is here, which comes with torch for NVIDIA cards, and the C compiler that it calls."""
-    compilers = (os.environ.get("CC", "cc"), "gcc", "clang")
-    return importlib.util.find_spec("triton") is not None and any(map(shutil.which, compilers))
+    """Return whether Triton is here, which comes with torch for NVIDIA cards, and what it needs to compile."""
+    compiler = any(map(shutil.which, (os.environ.get("CC", "gcc"), "gcc", "clang")))
+    headers = Path(sysconfig.get_path("include"), "Python.h").exists()
+    return importlib.util.find_spec("triton") is not None and compiler and headers
 
 
 def like(values: Any, x: Any) -> Any:

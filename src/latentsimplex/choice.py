@@ -25,6 +25,7 @@ from latentsimplex.reference import (
     Spread,
     clouds,
     gains_of,
+    reads_clouds,
     spread,
     temperature_of,
     temperatures,
@@ -96,8 +97,12 @@ def view_temperatures(
     chosen = [v for members in sample.values() for v in members]
     names = [f"view {views.names[v]!r}" for v in chosen]
     tables, known = [views[v] for v in chosen], Known[Spread](0) if shapes is None else shapes
-    shapes_of = workers.imap(lambda i: known.get(chosen[i], lambda: spread(tables[i])), range(len(chosen)))
-    measured = temperatures(tables, kernel, divergence, workers, names, list(shapes_of))
+    found_shapes = None
+    if reads_clouds(kernel):
+        found_shapes = list(
+            workers.imap(lambda i: known.get(chosen[i], lambda: spread(tables[i])), range(len(chosen)))
+        )
+    measured = temperatures(tables, kernel, divergence, workers, names, found_shapes)
     own = dict(zip(chosen, measured.tolist(), strict=True))
     kinds = np.array(list(sample))
     means = np.array([np.mean([own[v] for v in members]) for members in sample.values()])

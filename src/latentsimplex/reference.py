@@ -68,7 +68,7 @@ def temperatures(
     """Return T of each view (V,), the mean over its clouds; the views' shapes may be known."""
     names = ["a view"] * len(views) if names is None else names
     sizes = [min(len(X), CLOUD_SAMPLES) for X in views]
-    if _reads_clouds(kernel):
+    if reads_clouds(kernel):
         shapes = list(workers.imap(spread, views)) if shapes is None else shapes
         requests = [
             Request(one, kernel, CLOUD_CLUSTERS, f"a cloud like {name}")
@@ -161,7 +161,8 @@ def _laid_out(r: Array, n: int, rng: np.random.Generator) -> Array:
     return laid_out
 
 
-def _reads_clouds(kernel: Any) -> bool:
+def reads_clouds(kernel: Any) -> bool:
+    """Return whether a kernel can read a cloud: it compares features by their differences."""
     if isinstance(kernel, LocalScaling):
         return kernel.metric == "euclidean"
     return isinstance(kernel, (Diffusion, Readings))

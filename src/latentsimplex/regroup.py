@@ -6,6 +6,7 @@ Each proposes a state; :mod:`latentsimplex.search` keeps it when the loss falls.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,8 @@ from latentsimplex.structure import Charges, Group, best_cut, merge_groups, tota
 SPLIT_SEED = 0
 NO_VIEWS = 1e-6
 """Patterns whose views weigh no more than this together have none: their statistics are rounding."""
-FINALISTS, REACH = 3, 10.0
-"""Numbers of clusters that are compared to the end; half the way tells the others off. One that is behind by more
-than so many times what the best gained on the rest of its way does not catch up."""
+FINALISTS = 3
+"""Numbers of clusters that are compared to the end; half the way tells the others off."""
 
 
 def charges_of(model: Model) -> Charges:
@@ -56,7 +56,7 @@ def known_profile(pairs: Pairs, eta: Array, gamma: float, stat: Any, model: Mode
     The same views come up in one move after the other.
     """
     g = len(charges_of(model).clusters)
-    key = (model.divergence.name, g, eta.tobytes())
+    key = (model.divergence.name, g, blake2b(eta.tobytes()).digest())
     return pairs.profiles.get(key, lambda: profile(stat / gamma, g, model.divergence))
 
 
@@ -166,26 +166,16 @@ def cut_patterns(
 ) -> list[Pattern]:
     """Return the pattern with memberships fitted from each of several clusterings, the few that do best.
 
-    All are fitted for a while, and those on to the end that are ahead by then: the best one, and others as long as
-    they are not further behind than many times what that gained on its way.
+    All are fitted for a while, and those on to the end that are ahead by then.
     """
     widest = max((int(labels.max()) + 1 for labels in clusterings), default=1)
     mean_f = pattern.stat / pattern.gamma
     starts = [label_memberships(mean_f, labels, widest, model.divergence) for labels in clusterings]
     cuts = [pattern._replace(W=W, B=B if model.learned_response else np.eye(widest)) for W, B in starts]
-    cuts = refit_all(cuts, model, schedule, workers, schedule.first_steps // 2)
-    halfway = [objective(cut, model, workers) for cut in cuts]
-    best: list[Pattern] = []
-    least, reach = np.inf, np.inf
-    for k in np.argsort(halfway, kind="stable")[:FINALISTS].tolist():
-        if halfway[k] - reach > least:
-            break
-        (cut,) = refit_all([cuts[k]], model, schedule, workers, schedule.first_steps)
-        value = objective(cut, model, workers)
-        if value < least:
-            best, least = [cut], value
-        reach = REACH * max(halfway[k] - value, 0.0) if reach == np.inf else reach
-    return best
+    for n_steps, kept in ((schedule.first_steps // 2, FINALISTS), (schedule.first_steps, 1)):
+        cuts = refit_all(cuts, model, schedule, workers, n_steps)
+        cuts = sorted(cuts, key=lambda cut: objective(cut, model, workers))[:kept]
+    return cuts
 
 
 def _replaced(state: State, patterns: dict[int, Pattern], schedule: Schedule) -> State:

@@ -119,9 +119,9 @@ def _merged_products(products: Array, i: int, j: int) -> Array:
 def inner_products(groups: list[Group], workers: Workers) -> Array:
     """Return the inner products of the sums of pair values of groups (d, d)."""
     above = [(i, j) for i in range(len(groups)) for j in range(i, len(groups))]
-    stats = [widened(group.stat) for group in groups]
+    stats = [group.stat for group in groups]
     threaded = not is_tensor(stats[0]) and len(stats[0]) >= THREADED_PAIRS  # a card has no use for threads
-    found = workers.imap(lambda ij: float(stats[ij[0]] @ stats[ij[1]]), above, threaded)
+    found = workers.imap(lambda ij: float(widened(stats[ij[0]]) @ widened(stats[ij[1]])), above, threaded)
     products = np.empty((len(groups), len(groups)))
     for (i, j), product in zip(above, found, strict=True):
         products[i, j] = products[j, i] = product

@@ -349,6 +349,7 @@ def test_a_flipped_byte_is_refused_or_harmless(offset, saved):
             refused += 1
         else:
             assert_same_fit(model_called("views"), outcome)
+    # names of arrays and their checksums are what counts; how much of the file is times and flags depends on the fit
     assert refused > 0.6 * len(content) / 200
 
 

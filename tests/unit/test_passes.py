@@ -105,6 +105,7 @@ def test_many_samples_have_the_gradient_of_few(kind, monkeypatch):
     expected = objective()
     terms = cpu.pair_terms(W, B, DIVERGENCES[kind], Workers(1))
     monkeypatch.setattr(cpu, "MANY_PAIRS", 0)
+    monkeypatch.setattr(cpu, "TILE_PAIRS", 0)
     assert cpu.prepared(stat).dtype == np.float32
     for found, exact in zip(objective(), expected, strict=True):
         np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-4 * np.abs(exact).max())

@@ -184,9 +184,10 @@ def packed_exponents(
 
 
 @triton.jit
-def values_of_blocks(r, F, sums, least, most, m, FORWARD: tl.constexpr, SIZE: tl.constexpr):
+def values_of_blocks(r, F, sums, least, most, m, blocks, FORWARD: tl.constexpr, SIZE: tl.constexpr):
     """Write f(s) of a block of pairs and their sum of const(s)."""
-    v, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    # one axis: the others end at 65,535 programs, which the pairs of 12,000 samples would exceed
+    v, block = (tl.program_id(0) // blocks).to(tl.int64), (tl.program_id(0) % blocks).to(tl.int64)
     at = block * SIZE + tl.arange(0, SIZE)
     here = at < m
     x = tl.load(r + v * m + at, mask=here, other=1.0)
@@ -200,13 +201,14 @@ def values_of_blocks(r, F, sums, least, most, m, FORWARD: tl.constexpr, SIZE: tl
     else:
         f, const = -x - log_rest, -log_rest
     tl.store(F + v * m + at, f, mask=here)
-    tl.store(sums + v * tl.num_programs(1) + block, tl.sum(tl.where(here, const, 0.0)))
+    tl.store(sums + v * blocks + block, tl.sum(tl.where(here, const, 0.0)))
 
 
 def pair_values(r: Any, least: float, most: float, forward: bool, F: Any) -> Any:
     """Write f(s) of s = exp(-r), cut to [least, most], into F (b, m), and return the sums of const(s) (b,)."""
     b, m = r.shape
-    sums = r.new_empty((b, triton.cdiv(m, BLOCK)))
+    blocks = triton.cdiv(m, BLOCK)
+    sums = r.new_empty((b, blocks))
     with torch.cuda.device(r.device):
-        values_of_blocks[b, sums.shape[1]](r, F, sums, least, most, m, FORWARD=forward, SIZE=BLOCK)
+        values_of_blocks[(b * blocks,)](r, F, sums, least, most, m, blocks, FORWARD=forward, SIZE=BLOCK)
     return sums.double().sum(-1)

@@ -33,8 +33,9 @@ TILE_PAIRS = 1 << 17
 MANY_PAIRS = 1 << 12
 """Rounding in single precision averages out over more pairs than this."""
 CHUNK_VIEWS, CHUNK_PAIRS, LEAST_PAIRS = 96, 1 << 15, 1 << 10
-SUMMED_VALUES = 1 << 20
 """Views and pairs of a piece of a pass, and the fewest pairs of one: each is enough to do for a thread."""
+SUMMED_VALUES = 1 << 20
+"""Pair values that one piece of a sum over views adds up."""
 FEW_VIEWS = 4
 """Fewer views than this are multiplied with patterns without a copy of those."""
 EMPTY = 1e-100
@@ -62,9 +63,9 @@ def _tiles(n: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _jobs(d: int, n: int) -> tuple[list[tuple[int, int, int]], bool]:
+def _jobs(d: int, n: int, precision: Any) -> tuple[list[tuple[int, int, int]], bool]:
     """Return a job for each pattern and tile, and whether threads are worth it."""
-    many = THREADED_PAIRS if precision_of(n_pairs(n)) == np.float64 else THREADED_SINGLES
+    many = THREADED_PAIRS if precision == np.float64 else THREADED_SINGLES
     return [(l, *rows) for l in range(d) for rows in tiles(n)], d * n_pairs(n) >= many
 
 
@@ -98,19 +99,22 @@ def pair_terms(
         out = A[l, row_start(start, n) : row_start(stop, n)]
         return terms(left[l], right[l], start, stop, divergence.name == "forward", out)
 
-    jobs, threaded = _jobs(d, n)
+    jobs, threaded = _jobs(d, n, precision)
     sums = list(workers.imap(tile, jobs, threaded))
     return A, np.reshape(sums, (d, -1)).sum(axis=1)
 
 
 def precision_of(m: int) -> type:
-    """Return the precision of work on m pairs: single where they are many."""
+    """Return the precision of an E step's terms of m pairs: single where they are many."""
     return np.float64 if m <= MANY_PAIRS else np.float32
 
 
 def prepared(stat: Array) -> Array:
-    """Return the statistics (d, m), packed, in the precision of :func:`pair_objective`; equal rows share one."""
-    precision = precision_of(stat.shape[1])
+    """Return the statistics (d, m), packed, in the precision of :func:`pair_objective`; equal rows share one.
+
+    It is single where there is more than a tile of pairs.
+    """
+    precision = np.float64 if stat.shape[1] <= TILE_PAIRS else np.float32
     if len(stat) > 1 and stat.strides[0] == 0:
         row = stat[0].astype(precision, copy=False)
         return as_strided(row, stat.shape, (0, row.strides[0]))
@@ -143,7 +147,7 @@ def pair_objective(
         packed = stat[l, row_start(start, n) : row_start(stop, n)]
         return objective(left[l, :k], right[l, :k], float(gamma[l]), packed, start, stop, forward, GW), GW
 
-    jobs, threaded = _jobs(d, n)
+    jobs, threaded = _jobs(d, n, stat.dtype)
     values, GW = np.zeros(d), np.zeros((d, g, n))
     for (l, _, _), (value, part) in zip(jobs, workers.imap(tile, jobs, threaded), strict=True):
         values[l] += value

@@ -25,6 +25,8 @@ class SharedLimit:
 
     def __init__(self) -> None:
         self._lock, self._holders, self._modules = Lock(), 0, 0
+        self._found: ThreadpoolController | None = None
+        self._limits: Any = None
 
     def __enter__(self) -> None:
         self.acquire()
@@ -34,7 +36,7 @@ class SharedLimit:
 
     def _libraries(self) -> ThreadpoolController:
         """Return the libraries with threads; looking for them takes a while, and only imports bring new ones."""
-        if len(sys.modules) != self._modules:
+        if self._found is None or len(sys.modules) != self._modules:
             self._found, self._modules = ThreadpoolController(), len(sys.modules)
         return self._found
 

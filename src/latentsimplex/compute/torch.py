@@ -60,8 +60,9 @@ def pair_objective(
 
 
 def pair_products(F: Any, A: Any, workers: Workers) -> Any:
-    """Return F A^T (b, d) for pair values F (b, m) and A (d, m), in double precision where the device has it."""
-    return widened(F @ like(A, F).T)
+    """Return F A^T (b, d) for pair values F (b, m) and A (d, m) in double precision, here if the device has none."""
+    products = F @ like(A, F).T
+    return on_host(products) if products.device.type == "mps" else products.double()
 
 
 def add_statistics(stat: Any, eta: Any, F: Any, workers: Workers) -> None:

@@ -191,7 +191,7 @@ def walk_to_mean(
         if (
             doubling == LONG and least > 0
         ):  # what joins the parts of a graph is not negligible: once more, with it
-            doubling, least, half = 0, 0.0, M
+            doubling, least, half, power, other = 0, 0.0, M, spare[0], spare[1]
             listed = significant(half, n, least, who, share, many) < SPARSE
             multiply(half, listed, who, share, many, half, power)
             continue

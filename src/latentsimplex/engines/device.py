@@ -68,7 +68,10 @@ class DevicePairs(LocalPairs):
             return tables
         if self._device == "mps":  # which has no double precision: views are centred before they lose digits
             tables = single(tables)
-        return torch_module().as_tensor(tables, device=self._device)
+        # torch takes no array that must not be written to
+        return torch_module().as_tensor(
+            tables if tables.flags.writeable else tables.copy(), device=self._device
+        )
 
     def _read(self, members: Indices) -> tuple[Any, Array, np.ndarray]:
         """Return f(s) of some views, the sums of const(s), and whether they have anything to tell."""

@@ -30,7 +30,7 @@ BATCH_ENTRIES = 1 << 20
 """Entries of the n x n matrices that a thread works on at a time."""
 PROFILE_BYTES = 1 << 25
 """Bytes of profiles that are kept."""
-BYTES_OF_A_READING = 12
+BYTES_OF_A_READING = 30
 """Bytes that a reading takes for each entry of an n x n matrix."""
 READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
 """However many threads there are, no more batches than this are read at once, or as many as fit so many bytes. Four
@@ -87,7 +87,8 @@ class LocalPairs:
                 self._members.append(span[rows][telling])
                 constants.append(consts[rows][telling])
                 if self._kept is not None:
-                    self._kept.append(self._stored(F[rows] if telling.all() else F[rows][telling]))
+                    # a slice keeps the whole span alive, so that either all blocks of it are slices or none is
+                    self._kept.append(self._stored(F[rows] if informative.all() else F[rows][telling]))
         none = np.empty(0, dtype=np.intp)
         self.informative: Indices = np.concatenate([none, *self._members])
         self.constants: Array = np.concatenate([np.empty(0), *constants])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -77,17 +78,25 @@ def tables_exponents(kernel: Kernel, tables: Any, name: Callable[[int], str], ou
     if getattr(kernel, "reads_many", False):
         numbers = single(tables)
         # compiled loops know no NaN: what is too large to be centred goes the way on which it is refused
-        r = None
-        if is_tensor(numbers):
-            r = kernel.exponents(numbers)
-        elif np.isfinite(numbers).all():
-            r = kernel.exponents(numbers, out)  # type: ignore[call-arg]
-        if r is not None and (r >= 0).all():
-            return r
+        if namespace(numbers).isfinite(numbers).all():
+            r = _written(kernel, numbers, out)
+            if (r >= 0).all():
+                return r
     r = np.empty((len(tables), n_pairs(tables.shape[1])), np.float32) if out is None else out
     for i, X in enumerate(tables):
-        r[i] = checked_exponents(kernel, on_host(X), name(i))
+        own = np.array(on_host(X))  # which a function may change
+        r[i] = checked_exponents(kernel, own, name(i))
     return r
+
+
+def _written(kernel: Any, numbers: Any, out: Any) -> Any:
+    """Return exponents, in ``out`` if that is given; a kernel derived from one of ours may not know of it."""
+    if out is None:
+        return kernel.exponents(numbers)
+    if "out" in signature(kernel.exponents).parameters:
+        return kernel.exponents(numbers, out)
+    out[:] = kernel.exponents(numbers)
+    return out
 
 
 def checked_exponents(kernel: Kernel, X: Array, name: str) -> Array:
