@@ -124,21 +124,6 @@ def sample_views(views: Views) -> dict[int, list[int]]:
     return sample
 
 
-def evidence(
-    views: Sequence[Array],
-    scale: str,
-    features: str,
-    n_clusters: int,
-    divergence: Divergence,
-    workers: Workers,
-) -> float:
-    """Return how many times more clusters explain in views of a kind than in clouds, at the best number of them.
-
-    It is a geometric mean over the views.
-    """
-    return evidence_by_reading(views, [(scale, features)], n_clusters, divergence, workers)[0]
-
-
 def evidence_by_reading(
     views: Sequence[Array],
     ways: Sequence[tuple[str, str]],
@@ -148,7 +133,8 @@ def evidence_by_reading(
 ) -> list[float]:
     """Return the evidence for clusters in views of a kind read in several ways, each a scale and a way with features.
 
-    All that is to be read is read side by side.
+    It is how many times more clusters explain than they do in clouds, at the best number of them, a geometric mean over
+    the views. All that is to be read is read side by side.
     """
     if n_clusters < 2:
         return [1.0] * len(ways)

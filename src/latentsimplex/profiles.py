@@ -75,10 +75,6 @@ def refined(F: Any, labels: np.ndarray, divergence: Divergence) -> tuple[np.ndar
 
     Spectral clustering minimises something else, and what it misses is small for a view but not for thousands.
     """
-    if not is_tensor(F):
-        from latentsimplex.compute.cuts import refined_labels
-
-        return refined_labels(F, labels, int(labels.max()) + 1, divergence.name == "forward", SWEEPS)
     left = divergence_left(F, labels, divergence)
     for _ in range(SWEEPS):
         moved = np.unique(_best_clusters(F, labels, divergence), return_inverse=True)[1]

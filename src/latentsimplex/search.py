@@ -219,7 +219,7 @@ def beginning(
     Where clusters have a price, it is the structure worth most that the labels lead to; otherwise it is the labels
     themselves, with all the clusters there may be.
     """
-    schedule = until_settled(schedule, model)
+    schedule = replace(until_settled(schedule, model), rough=True)
     if not isinstance(model.penalty, ClusterPrice):
         return labels, lambda: spectral_state(pairs, labels, n_clusters, n_patterns, model, schedule)
     groups = best_groups(pairs, np.eye(n_patterns)[labels], model)

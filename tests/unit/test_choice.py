@@ -8,7 +8,7 @@ from latentsimplex.choice import (
     KINDS,
     VIEWS_OF_A_KIND,
     choose_readings,
-    evidence,
+    evidence_by_reading,
     sample_views,
     view_temperatures,
 )
@@ -103,6 +103,11 @@ def test_features_whose_scale_tells_clusters_are_not_made_equal():
     X = 0.1 * rng.normal(size=(60, 40))
     X[:, 0] = 10 * (np.arange(60) % 2) + 0.3 * rng.normal(size=60)
     assert chosen(X, n_clusters=2).features[0][1] == "as they are"
+
+
+def evidence(views, scale, features, n_clusters, divergence, workers):
+    (found,) = evidence_by_reading(views, [(scale, features)], n_clusters, divergence, workers)
+    return found
 
 
 def test_there_is_more_evidence_in_clusters_than_in_noise():

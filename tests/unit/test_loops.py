@@ -197,6 +197,10 @@ def test_kmeans_is_a_function_of_the_samples():
 # Hard clusters
 
 
+def refined_labels(F, labels, k, forward, sweeps):
+    return cuts.refined_by(F, cuts.cluster_sums(F, labels, k), labels, forward, sweeps)
+
+
 def plain_refined(F, labels, kind):
     """Return the labels, with each sample moved to where it fits best while that helps, in plain NumPy."""
     divergence = DIVERGENCES[kind]
@@ -230,7 +234,7 @@ def test_refined_labels(kind, seed):
     F = unpack(DIVERGENCES[kind].f(-np.log(s)))
     start = rng.integers(4, size=20)
     start[:4] = np.arange(4)
-    labels, left = cuts.refined_labels(F, start.copy(), 4, kind == "forward", SWEEPS)
+    labels, left = refined_labels(F, start.copy(), 4, kind == "forward", SWEEPS)
     expected, expected_left = plain_refined(F, start, kind)
     assert np.array_equal(labels, expected)
     assert left == pytest.approx(expected_left, rel=1e-12)
@@ -241,7 +245,7 @@ def test_clusters_that_nobody_is_in_are_no_clusters(kind):
     F = unpack(DIVERGENCES[kind].f(-np.log(np.random.default_rng(0).uniform(0.1, 0.9, size=n_pairs(8)))))
     gaps, plain = np.array([0, 3, 3, 0, 5, 5, 0, 3]), np.array([0, 1, 1, 0, 2, 2, 0, 1])
     for labels in (gaps, plain):
-        found, left = cuts.refined_labels(F, labels, 6, kind == "forward", 0)
+        found, left = refined_labels(F, labels, 6, kind == "forward", 0)
         assert np.array_equal(found, plain)
         assert left == pytest.approx(divergence_left(F, plain, DIVERGENCES[kind]), rel=1e-12)
 

@@ -197,21 +197,13 @@ def renumbered(labels: np.ndarray, k: int) -> tuple[np.ndarray, Array]:  # pragm
 
 
 @compiled
-def refined_labels(
-    F: Array, labels: np.ndarray, k: int, forward: bool, sweeps: int
-) -> tuple[np.ndarray, float]:  # pragma: no cover
-    """Return labels with samples moved to where they fit best for as long as that helps, and what is left.
-
-    F (n, n) are pair values with a zero diagonal.
-    """
-    return refined_by(F, cluster_sums(F, labels, k), labels, forward, sweeps)
-
-
-@compiled
 def refined_by(
     F: Array, sums: Array, labels: np.ndarray, forward: bool, sweeps: int
 ) -> tuple[np.ndarray, float]:  # pragma: no cover
-    """Return :func:`refined_labels` of labels whose cluster sums (n, k) are known."""
+    """Return labels with samples moved to where they fit best for as long as that helps, and what is left.
+
+    F (n, n) are pair values with a zero diagonal, ``sums`` (n, k) those of each sample with each cluster.
+    """
     given = labels
     labels, sizes = renumbered(given, sums.shape[1])
     if len(sizes) < sums.shape[1]:
