@@ -1,7 +1,7 @@
 """Powers of walks and the similarities that they make, compiled: no lock, little memory.
 
-Each function is the compiled form of one in :mod:`latentsimplex.similarity.powers` that is written for arrays of any size
-and for tensors; matrices are of single precision and symmetric. :mod:`latentsimplex.compute.graphs` makes the
+Each function is the compiled form of one in :mod:`latentsimplex.similarity.powers` that is written for arrays of any
+size and for tensors; matrices are of single precision and symmetric. :mod:`latentsimplex.compute.graphs` makes the
 walks.
 """
 
