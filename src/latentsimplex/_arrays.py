@@ -53,7 +53,11 @@ def on_card(x: Any) -> bool:
 def has_triton() -> bool:
     """Return whether Triton is here, which comes with torch for NVIDIA cards, and what it needs to compile."""
     compiler = any(map(shutil.which, (os.environ.get("CC", "gcc"), "gcc", "clang")))
-    headers = Path(sysconfig.get_path("include"), "Python.h").exists()
+    schemes = (
+        sysconfig.get_default_scheme(),
+        "posix_prefix",
+    )  # Debian's own Python has its headers at the second
+    headers = any(Path(sysconfig.get_path("include", scheme), "Python.h").exists() for scheme in schemes)
     return importlib.util.find_spec("triton") is not None and compiler and headers
 
 
