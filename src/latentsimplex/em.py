@@ -35,6 +35,7 @@ from scipy.special import logit
 from latentsimplex._arrays import like, namespace, on_host, sigmoid, softmax
 from latentsimplex._types import Array
 from latentsimplex.compute import (
+    Aim,
     add_statistics,
     descended,
     has_compiled_descent,
@@ -173,9 +174,8 @@ def e_step(pairs: Pairs, state: State, model: Model, before: Expectation | None 
     beta = 1 / model.temperature
     A, H = pair_terms(state.W[live], state.B[live], model.divergence, pairs)
     log_lam = np.log(state.lam[live])
-    d, V = len(state.lam), len(pairs)
-    same = before is not None and len(A) == len(before.stat) == 1
-    eta, stat = np.zeros((V, d)), pairs.zeros(0 if same else len(A))
+    same = before is not None and len(A) == len(before.stat) == 1  # eta is 1 for every view
+    eta, stat = np.zeros((len(pairs), len(state.lam))), pairs.zeros(0 if same else len(A))
 
     evidence = divergence = 0.0
     for rows, F in pairs.blocks():
@@ -247,8 +247,8 @@ def m_step(
     natural = schedule.optimizer == "mirror"
     if natural and not model.penalty.sloped and has_compiled_descent(stat):
         B = np.clip(B, P_CLIP, 1 - P_CLIP) if model.learned_response else B
-        settings = (model.divergence, model.learned_response, model.penalty.up_to(g), n_steps)
-        return descended(W, B, gamma, stat, *settings, rate, workers, schedule.rough)
+        aim = Aim(model.divergence, model.learned_response, model.penalty.up_to(g), n_steps)
+        return descended(W, B, gamma, stat, aim, rate, workers, schedule.rough)
     stat = prepared(stat)
     mass, response = like(gamma, stat)[:, None, None], like(B, stat)
     # an off-diagonal phi moves two entries of B, a diagonal one moves one

@@ -6,7 +6,7 @@ Each function is written twice, for arrays in :mod:`latentsimplex.compute.cpu` a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,69 +65,55 @@ def has_compiled_descent(stat: Any) -> bool:
     return not is_tensor(stat)
 
 
+class Aim(NamedTuple):
+    """What a whole descent goes down by: a divergence, whether responses are learned, prices, and how many steps.
+
+    ``prices`` (g,) are those of 1, 2, ... clusters.
+    """
+
+    divergence: Divergence
+    learned: bool
+    prices: Array
+    n_steps: int
+
+
 def descended(
-    W: Array,
-    B: Array,
-    gamma: Array,
-    stat: Array,
-    divergence: Divergence,
-    learned: bool,
-    prices: Array,
-    n_steps: int,
-    rate: Array,
-    workers: Workers,
-    rough: bool,
+    W: Array, B: Array, gamma: Array, stat: Array, aim: Aim, rate: Array, workers: Workers, rough: bool
 ) -> tuple[Array, Array, Array]:
     """Return W (d, n, g), B (d, g, g) and step sizes (d,) after mirror descent.
 
     Small patterns go side by side, in single precision where ``rough`` is enough; of large ones all pairs do.
     """
-    settings = (divergence, learned, prices, n_steps)
     if is_small(stat):
-        found = _descended_small(W, B, gamma, stat, *settings, rate, workers, rough)
+        from latentsimplex.compute.small import descended
+
+        filled = cpu.filled_columns(W.transpose(0, 2, 1)).tolist()
+
+        def pattern(l: int) -> tuple[Array, Array, float]:
+            k = filled[l]
+            return descended(
+                np.ascontiguousarray(W[l, :, :k]),
+                np.ascontiguousarray(B[l, :k, :k]),
+                float(gamma[l]),
+                stat[l],
+                aim.divergence.name == "forward",
+                aim.learned,
+                aim.prices[:k],
+                aim.n_steps,
+                float(rate[l]),
+                LONGER,
+                MOST_MOMENTUM,
+                rough and stat.shape[1] > cpu.MANY_PAIRS,
+            )
+
+        threaded = aim.n_steps * stat.size >= cpu.THREADED_PAIRS
+        found = list(workers.imap(pattern, range(len(W)), threaded))
     else:
         from latentsimplex.compute.large import descended_in_tiles
 
-        found = descended_in_tiles(W, B, gamma, cpu.prepared(stat), *settings, rate, workers)
-    W, B = W.copy(), B.copy()
+        found = descended_in_tiles(W, B, gamma, cpu.prepared(stat), aim, rate, workers)
+    best_W, best_B = np.zeros_like(W), B.copy()
     for l, (w, b, _) in enumerate(found):
         k = w.shape[1]
-        W[l, :, :k], W[l, :, k:] = w, 0.0
-        B[l, :k, :k] = b
-    return W, B, np.array([step for _, _, step in found])
-
-
-def _descended_small(
-    W: Array,
-    B: Array,
-    gamma: Array,
-    stat: Array,
-    divergence: Divergence,
-    learned: bool,
-    prices: Array,
-    n_steps: int,
-    rate: Array,
-    workers: Workers,
-    rough: bool,
-) -> list[tuple[Array, Array, float]]:
-    from latentsimplex.compute.small import descended
-
-    def pattern(l: int) -> tuple[Array, Array, float]:
-        k = int(filled[l])
-        return descended(
-            np.ascontiguousarray(W[l, :, :k]),
-            np.ascontiguousarray(B[l, :k, :k]),
-            float(gamma[l]),
-            stat[l],
-            divergence.name == "forward",
-            learned,
-            prices[:k],
-            n_steps,
-            float(rate[l]),
-            LONGER,
-            MOST_MOMENTUM,
-            rough and stat.shape[1] > cpu.MANY_PAIRS,
-        )
-
-    filled = cpu.filled_columns(W.transpose(0, 2, 1))
-    return list(workers.imap(pattern, range(len(W)), n_steps * stat.size >= cpu.THREADED_PAIRS))
+        best_W[l, :, :k], best_B[l, :k, :k] = w, b
+    return best_W, best_B, np.array([step for _, _, step in found])

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from latentsimplex._types import Array
+from latentsimplex.compute import Aim
 from latentsimplex.compute.cpu import filled_columns, tiles
 from latentsimplex.compute.loops import compiled
 from latentsimplex.compute.pairs import row_start
@@ -19,7 +20,6 @@ from latentsimplex.compute.small import advance, logs, natural_slopes, sides_of,
 from latentsimplex.compute.threads import Workers
 from latentsimplex.compute.tiles import tile_objective
 from latentsimplex.descent import LONGER, MOST_MOMENTUM
-from latentsimplex.divergence import Divergence
 
 MOST_PARTS = 64
 """Each part of a pass has a gradient of its own until they are added up: so many take no more memory than pairs do."""
@@ -90,11 +90,9 @@ def parts_of(n: int) -> np.ndarray:
 class Descent:
     """Mirror descent of one pattern: points, directions, and how far to go."""
 
-    def __init__(
-        self, W: Array, B: Array, gamma: float, learned: bool, prices: Array, rate: float, n_tiles: int
-    ) -> None:
-        self.gamma, self.learned, self.prices, self.rate = gamma, learned, prices, rate
-        self.points = logs(np.ascontiguousarray(W), np.ascontiguousarray(B), learned)
+    def __init__(self, W: Array, B: Array, gamma: float, aim: Aim, rate: float, n_tiles: int) -> None:
+        self.gamma, self.learned, self.prices, self.rate = gamma, aim.learned, aim.prices, rate
+        self.points = logs(np.ascontiguousarray(W), np.ascontiguousarray(B), aim.learned)
         self.looked_at, self.best = self._copies(self.points), self._copies(self.points)
         flat = np.zeros_like(self.points[0]), np.zeros_like(self.points[1])
         self.slopes, self.best_slopes = flat, self._copies(flat)
@@ -151,26 +149,17 @@ class Descent:
 
 
 def descended_in_tiles(
-    W: Array,
-    B: Array,
-    gamma: Array,
-    stat: np.ndarray,
-    divergence: Divergence,
-    learned: bool,
-    prices: Array,
-    n_steps: int,
-    rate: Array,
-    workers: Workers,
+    W: Array, B: Array, gamma: Array, stat: np.ndarray, aim: Aim, rate: Array, workers: Workers
 ) -> list[tuple[Array, Array, float]]:
     """Return memberships, response and step size of each pattern after mirror descent; ``stat`` is prepared.
 
     Tiles have fixed bounds and are added up in order, so the result does not depend on the number of threads.
     """
-    n, forward = W.shape[1], divergence.name == "forward"
+    n, forward = W.shape[1], aim.divergence.name == "forward"
     filled = filled_columns(W.transpose(0, 2, 1)).tolist()
     bounds = parts_of(n)
     descents = [
-        Descent(W[l, :, :k], B[l, :k, :k], float(gamma[l]), learned, prices[:k], float(rate[l]), len(bounds))
+        Descent(W[l, :, :k], B[l, :k, :k], float(gamma[l]), aim, float(rate[l]), len(bounds))
         for l, k in enumerate(filled)
     ]
     size = -(-len(bounds) * len(descents) // (JOBS_OF_A_THREAD * workers.n_jobs))
@@ -181,7 +170,7 @@ def descended_in_tiles(
         sides = (own.left, own.right, own.gamma, stat[l], bounds[here], forward)
         pass_over(*sides, own.values[here], own.parts[here])
 
-    for steps in range(n_steps + 1):
+    for steps in range(aim.n_steps + 1):
         if steps:
             list(workers.imap(Descent.step, descents))
         workers.starmap(some_tiles, jobs)
