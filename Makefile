@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BENCHMARKS := $(sort $(wildcard benchmarks/*.py))
 
-.PHONY: demo test test-slow test-browser lint docs bench clean
+.PHONY: demo test test-slow test-browser golden lint docs bench clean
 .NOTPARALLEL:
 
 demo: $(VENV)/core.stamp
@@ -20,6 +20,10 @@ test-slow: $(VENV)/test.stamp
 # The report in Debian's Chromium, driven by Playwright; pictures of the page go to results/screenshots.
 test-browser: $(VENV)/test.stamp
 	LATENTSIMPLEX_SCREENSHOTS=results/screenshots $(BIN)/python -m pytest -q -rs -m browser tests/browser
+
+# What golden fits find, made anew: when results are meant to change. List in the commit what changed.
+golden: $(VENV)/test.stamp
+	$(BIN)/python tests/golden/fits.py
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check
