@@ -18,8 +18,6 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.calibration import constant_brier, pair_brier, pair_deviation, pair_reliability
-from latentsimplex.coassignment import CoAssignment
 from latentsimplex.datasets import (
     Simulation,
     consensus_example,
@@ -27,6 +25,8 @@ from latentsimplex.datasets import (
     running_example,
     single_view,
 )
+from latentsimplex.results.coassignment import CoAssignment
+from latentsimplex.uncertainty.calibration import constant_brier, pair_brier, pair_deviation, pair_reliability
 
 MOST_COMPONENTS = 6
 MIXTURE_STARTS = 5

@@ -23,7 +23,7 @@ import numpy as np
 from baselines.clock import best_of, machine
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex._types import Array
+from latentsimplex.base.types import Array
 from latentsimplex.datasets import many_views
 
 MANY_VIEWS = {"views": 200, "samples": 150, "patterns": 8, "clusters": 8}

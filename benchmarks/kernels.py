@@ -23,32 +23,38 @@ from baselines.clock import Seconds, best_of, machine
 from scipy.spatial.distance import squareform
 from scipy.special import softmax
 
-from latentsimplex._types import Array
-from latentsimplex.compute.cpu import add_statistics, pair_objective, pair_products, prepared
-from latentsimplex.compute.threads import Workers
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array
 from latentsimplex.datasets import many_views
-from latentsimplex.divergence import DIVERGENCES
-from latentsimplex.engines.local import LocalPairs
+from latentsimplex.inputs.views import as_views
+from latentsimplex.model.backends import NumbaBackend
+from latentsimplex.pairs.divergence import DIVERGENCES
+from latentsimplex.pairs.in_memory import InMemoryPairs, ViewReader
 from latentsimplex.similarity import LocalScaling
-from latentsimplex.views import as_views
 
 # The functions under test. Nothing below this section knows their names; each returns what its baseline does.
 
 
 def our_pair_values(views: Array, divergence: str, workers: Workers) -> Callable[[], Array]:
     """Return a call that computes F (b, m) from raw views (b, n, p)."""
-    pairs = LocalPairs(as_views(views), LocalScaling(), DIVERGENCES[divergence], workers, keep=False)
+    pairs = open_pairs(views, divergence, workers)
     return lambda: np.concatenate([F for _, F in pairs.blocks()])
 
 
+def open_pairs(views: Array, divergence: str, workers: Workers) -> InMemoryPairs:
+    """Return the pair values of views (b, n, p), computed anew in each pass."""
+    reader = ViewReader(as_views(views), LocalScaling(), DIVERGENCES[divergence], workers)
+    return InMemoryPairs(reader, NumbaBackend(reader.n_samples, workers), keep="nowhere")
+
+
 def our_e_pass(
-    F: Array, A: Array, H: Array, const: Array, u: Array, lam: Array, beta: float, workers: Workers
+    F: Array, A: Array, H: Array, const: Array, u: Array, lam: Array, beta: float, pairs: InMemoryPairs
 ) -> tuple[Array, Array]:
     """Return eta (b, d) and stat (d, m), as an E step does for one block."""
-    K = u[:, None] * (H - pair_products(F, A, workers) + const[:, None])
+    K = u[:, None] * (H - pairs.multiply(F, A) + const[:, None])
     eta = softmax(np.log(lam) - beta * K, axis=1)
     stat = np.zeros_like(A)
-    add_statistics(stat, u[:, None] * eta, F, workers)
+    pairs.add_statistics(stat, u[:, None] * eta, F)
     return eta, stat
 
 
@@ -56,8 +62,9 @@ def our_gradient(
     W: Array, gamma: float, stat: Array, divergence: str, workers: Workers
 ) -> tuple[float, Array]:
     """Return the value and the gradient (n, g) of one pattern, from packed statistics (m,)."""
-    B, weight = np.eye(W.shape[1])[None], np.array([gamma])
-    values, dW, _ = pair_objective(W[None], B, weight, prepared(stat[None]), DIVERGENCES[divergence], workers)
+    backend, mass = NumbaBackend(len(W), workers), np.array([gamma])
+    evaluate, _ = backend.pair_objective(mass, stat[None], DIVERGENCES[divergence])
+    values, dW, _ = evaluate(W[None], np.eye(W.shape[1])[None])
     return float(values[0]), dW[0]
 
 
@@ -110,7 +117,7 @@ def measurements(
         for divergence in DIVERGENCES:
             yield pair_values_work(views, divergence, setting)
         F = kernels_numpy.pair_values(views, "forward")
-        yield e_pass_work(F, W, setting)
+        yield e_pass_work(F, W, open_pairs(views[:1], "forward", setting.workers), setting)
         for divergence in DIVERGENCES:
             f = kernels_numpy.pair_values(views[:1], divergence)[0]
             yield gradient_work(W[0], f, divergence, setting)
@@ -130,8 +137,8 @@ def pair_values_work(views: Array, divergence: str, setting: Setting) -> Work:
     return Work(what, calls)
 
 
-def e_pass_work(F: Array, W: Array, setting: Setting) -> Work:
-    """Return the E pass over F for the patterns W.
+def e_pass_work(F: Array, W: Array, pairs: InMemoryPairs, setting: Setting) -> Work:
+    """Return the E pass over F for the patterns W; ``pairs`` are of any views of so many samples.
 
     The temperature makes responsibilities graded: where they are 0 or 1 there is nothing left to compare, and
     just before that they magnify the rounding of single precision.
@@ -145,7 +152,7 @@ def e_pass_work(F: Array, W: Array, setting: Setting) -> Work:
     arrays = (F, A, *rest)
     calls: dict[str, Callable[[], Any]] = {
         # a fit keeps pair values in single precision
-        OURS: partial(our_e_pass, F.astype(np.float32), *arrays[1:], beta, setting.workers),
+        OURS: partial(our_e_pass, F.astype(np.float32), *arrays[1:], beta, pairs),
         NUMPY: partial(kernels_numpy.e_pass, *(array.astype(setting.dtype) for array in arrays), beta),
     }
     if setting.device is not None:

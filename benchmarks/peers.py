@@ -22,13 +22,13 @@ from baselines.clock import best_of, machine
 from sklearn.utils import check_array
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex._types import Array
+from latentsimplex.base.types import Array
 from latentsimplex.experiments.digits import N_CLUSTERS, N_PATTERNS, draw_digits
 from latentsimplex.experiments.model import nmi
 from latentsimplex.experiments.peers import (
     INSTALL_MVLEARN,
-    concatenated,
-    coregularised,
+    concatenate,
+    coregularised_spectral,
     peer_labels,
     spectral_of_neighbours,
     spectral_of_similarity,
@@ -46,22 +46,24 @@ def default_fit(views: Sequence[Array], seed: int) -> np.ndarray:
 
 def side_by_side(views: Sequence[Array], seed: int) -> np.ndarray:
     """Return spectral labels of the graph of nearest neighbours, all standardised features side by side."""
-    return peer_labels(spectral_of_neighbours(N_CLUSTERS, seed), concatenated(views))
+    return peer_labels(spectral_of_neighbours(N_CLUSTERS, seed), concatenate(views))
 
 
 def balanced(views: Sequence[Array], seed: int) -> np.ndarray:
     """Return the same with every view weighing the same."""
-    return peer_labels(spectral_of_neighbours(N_CLUSTERS, seed), concatenated(views, balanced=True))
+    return peer_labels(spectral_of_neighbours(N_CLUSTERS, seed), concatenate(views, balanced=True))
 
 
 def coregularised_default(views: Sequence[Array], seed: int) -> np.ndarray:
     """Return labels of mvlearn's co-regularised spectral clustering at its defaults."""
-    return peer_labels(coregularised(N_CLUSTERS, seed), views)
+    return peer_labels(coregularised_spectral(N_CLUSTERS, seed), views)
 
 
 def coregularised_neighbours(views: Sequence[Array], seed: int) -> np.ndarray:
     """Return the same with graphs of nearest neighbours."""
-    return peer_labels(coregularised(N_CLUSTERS, seed).set_params(affinity="nearest_neighbors"), views)
+    return peer_labels(
+        coregularised_spectral(N_CLUSTERS, seed).set_params(affinity="nearest_neighbors"), views
+    )
 
 
 def fusion(views: Sequence[Array], seed: int) -> np.ndarray:

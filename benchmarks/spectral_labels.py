@@ -21,8 +21,8 @@ from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from latentsimplex._types import Array
-from latentsimplex.labels import KMEANS_SEED, KMEANS_STARTS, spectral_labels
+from latentsimplex.base.types import Array
+from latentsimplex.results.joint_labels import KMEANS_STARTS, spectral_labels
 
 SHARPNESS = 3.0
 """Weight of the own cluster in a row's Dirichlet parameter: clusters overlap, but can be told apart."""
@@ -43,7 +43,7 @@ def dense_labels(P: Array, g: int, all_vectors: bool) -> np.ndarray:
     n = len(P)
     _, vectors = eigh(affinity, subset_by_index=None if all_vectors else [n - g, n - 1])
     embedding = vectors[:, -g:] / root_degree[:, None]
-    return KMeans(g, n_init=KMEANS_STARTS, random_state=KMEANS_SEED).fit_predict(embedding)
+    return KMeans(g, n_init=KMEANS_STARTS, random_state=0).fit_predict(embedding)
 
 
 def timed(function: Callable[[], np.ndarray], repeats: int = 1) -> tuple[dict[str, float], np.ndarray]:

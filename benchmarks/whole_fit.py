@@ -25,7 +25,7 @@ import numpy as np
 from baselines.clock import best_of, machine
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex._types import Array
+from latentsimplex.base.types import Array
 from latentsimplex.datasets import many_views
 from latentsimplex.experiments.model import nmi
 

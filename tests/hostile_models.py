@@ -18,13 +18,14 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from latentsimplex import load
-from latentsimplex.archive import HEADER, pack, read_arrays, read_header
-from latentsimplex.io import SCHEMA
+from latentsimplex.results.save_load import SCHEMA, save_results
+from latentsimplex.results.zip_archive import HEADER, pack_archive, read_arrays, read_header
 from made_model import random_model
 
 MEMORY = 2**30
@@ -36,12 +37,13 @@ SECONDS = 5
 
 def good_models(folder):
     """The bytes of two models: one without names of samples, one with names and a table's features."""
-    plain = random_model(12, 2, 3, random_state=0)
-    named = random_model(8, 3, 2, seed=1, views=["a", "b", "c"])
-    named.sample_names_in_ = np.array([f"sample {i}" for i in range(8)], dtype=object)
-    named.feature_names_in_ = np.array(["x", "y", "z"], dtype=object)
-    for k, model in enumerate([plain, named]):
-        model.save(folder / f"good{k}")
+    plain = random_model(12, 2, 3, random_state=0).results_
+    named = random_model(
+        8, 3, 2, seed=1, views=["a", "b", "c"], sample_names=[f"sample {i}" for i in range(8)]
+    ).results_
+    named = replace(named, feature_names=np.array(["x", "y", "z"], dtype=object))
+    for k, results in enumerate([plain, named]):
+        save_results(results, folder / f"good{k}")
     return [(folder / f"good{k}").read_bytes() for k in range(2)]
 
 
@@ -160,11 +162,11 @@ def bombs(content, rng):
     """Entries of a gigabyte in a small file, which say so, or say that they are small."""
     entries = entries_of(content)
     header = json.loads(entries[HEADER])
-    for name, size in itertools.product([HEADER, "labels_.npy"], [2**30, 2**29, 200]):
+    for name, size in itertools.product([HEADER, "consensus/labels.npy"], [2**30, 2**29, 200]):
         yield bomb(entries, name, 2**30, size)
-    header["arrays"]["labels_"]["shape"] = [2**27]
-    header["numbers"]["n_samples_"] = 2**27
-    yield bomb(entries | {HEADER: json.dumps(header).encode()}, "labels_.npy", 2**30, 2**30)
+    header["arrays"]["consensus/labels"]["shape"] = [2**27]
+    header["numbers"]["n_samples"] = 2**27
+    yield bomb(entries | {HEADER: json.dumps(header).encode()}, "consensus/labels.npy", 2**30, 2**30)
     yield zipped([(HEADER, b'{"format": [' + b"[]," * 2**21 + b"0]}")])
     yield zipped([(f"{k}.npy", b"") for k in range(20_000)])
 
@@ -261,9 +263,9 @@ def bent_values(content, rng):
         for value in kinds:
             bent = array.copy()
             bent.flat[int(rng.integers(bent.size))] = value
-            yield pack(header, arrays | {name: bent})
+            yield pack_archive(header, arrays | {name: bent})
         for bent in (array[:0], array[:-1], array.T[..., None], array.astype("<f2"), array.astype("S3")):
-            yield pack(header, arrays | {name: np.ascontiguousarray(bent)})
+            yield pack_archive(header, arrays | {name: np.ascontiguousarray(bent)})
 
 
 # The header
@@ -313,11 +315,30 @@ def bent_headers(content, rng):
             yield zipped((entries | {HEADER: json.dumps(bent).encode()}).items())
 
 
+def crowded_headers(content, rng):
+    """A part of the header holds something that nobody asked for."""
+    entries = entries_of(content)
+    header = json.loads(entries[HEADER])
+    for path in [(), *paths_of(header)]:
+        crowded = copy.deepcopy(header)
+        place = crowded
+        for key in path:
+            place = place[key]
+        if isinstance(place, dict):
+            place["extra"] = VALUES[int(rng.integers(len(VALUES)))]
+        elif isinstance(place, list):
+            place.append(VALUES[int(rng.integers(len(VALUES)))])
+        else:
+            continue
+        yield zipped((entries | {HEADER: json.dumps(crowded).encode()}).items())
+
+
 def strange_headers(content, rng):
     entries = entries_of(content)
     header = json.loads(entries[HEADER])
     texts = [
-        json.dumps(header | {"schema": schema}) for schema in (0, -1, SCHEMA + 1, 99, "1", 1.0, True, None)
+        json.dumps(header | {"schema": schema})
+        for schema in (0, -1, *range(1, SCHEMA), SCHEMA + 1, 99, str(SCHEMA), float(SCHEMA), True, None)
     ]
     texts += [
         entries[HEADER].decode().replace(f'"schema": {SCHEMA}', f'"schema": {"9" * digits}')
@@ -331,7 +352,8 @@ def strange_headers(content, rng):
     ]
     texts += ['{"a":' * 100_000, "\ufeff{}", '"text"', "NaN", "1" * 100_000, "[" + "1," * 100_000 + "1]"]
     texts += [
-        json.dumps({"format": "latentsimplex model", "schema": 1, "arrays": {"x": shape}}) for shape in VALUES
+        json.dumps({"format": "latentsimplex model", "schema": SCHEMA, "arrays": {"x": shape}})
+        for shape in VALUES
     ]
     texts += [entries[HEADER].decode() + "{}", "{" + entries[HEADER].decode() + "}"]
     for text in texts:
@@ -373,7 +395,7 @@ BYTES = [
     foreign,
 ]
 """A file that is loaded though this happened to it is the good one: what was changed means nothing."""
-CONTENTS = [swapped, bent_arrays, bent_values, bent_headers, strange_headers]
+CONTENTS = [swapped, bent_arrays, bent_values, bent_headers, crowded_headers, strange_headers]
 """A file that is loaded though this happened to it is a model, if another one."""
 KINDS = BYTES + CONTENTS
 ALSO_NAMED = [flipped, bent_values, bent_headers]
@@ -420,6 +442,7 @@ def check_model(model, path):
     again = load(path)
     np.testing.assert_array_equal(again.labels_, model.labels_)
     assert again.get_params() == model.get_params()
+    assert again.stages_ == model.stages_
 
 
 def forbid(event, arguments):

@@ -5,25 +5,41 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, softmax
 
-from latentsimplex.compute.pairs import pack
-from latentsimplex.compute.threads import Workers
-from latentsimplex.divergence import DIVERGENCES
-from latentsimplex.em import Model, State
-from latentsimplex.engines.local import LocalPairs
-from latentsimplex.known import Known
-from latentsimplex.objective import PENALTIES
-from latentsimplex.search import beginning, moved_on
-from latentsimplex.similarity import LocalScaling, clip_exponents
-from latentsimplex.views import as_views
+from latentsimplex.base.bounded_cache import BoundedCache
+from latentsimplex.base.condensed import pack_pairs
+from latentsimplex.base.threads import Workers
+from latentsimplex.inputs.views import as_views
+from latentsimplex.model import em
+from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
+from latentsimplex.model.penalties import PENALTIES
+from latentsimplex.model.problem import Fit, Model, Problem, Schedule, State
+from latentsimplex.pairs.divergence import DIVERGENCES
+from latentsimplex.pairs.in_memory import InMemoryPairs, ViewReader
+from latentsimplex.search import runs
+from latentsimplex.search.states import spectral_state, state_from_groups, state_from_labels
+from latentsimplex.search.view_groups import find_structure, make_groups
+from latentsimplex.similarity import LocalScaling
+from latentsimplex.similarity.kernel import clip_exponents
 
 KINDS = ["reverse", "forward"]
 PENALTY_NAMES = ["group", "dirichlet", None]
 TEMPERATURES = [1.0, 4.0]
 KERNEL = LocalScaling(quantile=0.3)
+HALVES, THIRDS = np.repeat([0, 1], 9), np.tile([0, 1, 2], 6)
+TWO_PATTERNS = np.array([0, 1, 0, 0, 1, 1])
+"""Which of two patterns each of the :func:`views_of_two_patterns` follows."""
+
+
+def read_pairs(views, kernel, divergence, workers=None, keep="whole", **settings):
+    """Return the pair values of views in memory, with the backend that suits them."""
+    workers, views = workers or Workers(1), as_views(views)
+    backend = choose_backend(None, views.n_samples, workers)
+    return InMemoryPairs(ViewReader(views, kernel, divergence, workers), backend, keep, **settings)
 
 
 @dataclass(frozen=True)
-class Problem:
+class Case:
     """Views, a state of EM that need not be good, and the model that judges it."""
 
     data: list
@@ -32,9 +48,17 @@ class Problem:
     kind: str
     penalty: str | None
 
-    def pairs(self, keep=True):
+    def pairs(self, keep="whole"):
         """Return the pair values, kept or computed again in each pass."""
-        return LocalPairs(as_views(self.data), KERNEL, self.model.divergence, Workers(1), keep)
+        return read_pairs(self.data, KERNEL, self.model.divergence, keep=keep)
+
+    def problem(self, pairs=None, schedule=None):
+        """Return what EM is given, with pair values of these views unless others are given."""
+        return Problem(pairs or self.pairs(), self.model, schedule or Schedule())
+
+    def e_step(self, pairs=None, state=None):
+        """Return the E step of the state."""
+        return em.e_step(self.problem(pairs), state or self.state)
 
     def exact_pairs(self, block=2):
         """Return the pair values in double precision, in blocks of so many views."""
@@ -44,8 +68,8 @@ class Problem:
         return pairs
 
 
-def make_problem(seed, kind="reverse", penalty="group", temperature=1.0, unused=False, learned=False):
-    """Return a problem of 6 to 15 samples, 2 to 5 views, 2 or 3 patterns and 2 to 4 clusters.
+def make_case(seed, kind="reverse", penalty="group", temperature=1.0, unused=False, learned=False):
+    """Return a case of 6 to 15 samples, 2 to 5 views, 2 or 3 patterns and 2 to 4 clusters.
 
     With ``unused`` the last pattern has weight 0; with ``learned`` responses are any symmetric matrices.
     """
@@ -59,7 +83,7 @@ def make_problem(seed, kind="reverse", penalty="group", temperature=1.0, unused=
     model = Model(DIVERGENCES[kind], PENALTIES[penalty], temperature, learned)
     data = clustered_views(rng, n, V)
     B = random_responses(rng, d, g) if learned else identities(d, g)
-    return Problem(data, State(W, B, lam, np.full(d, 0.1)), model, kind, penalty)
+    return Case(data, State(W, B, lam, np.full(d, 0.1)), model, kind, penalty)
 
 
 def identities(d, g):
@@ -111,8 +135,8 @@ class ArrayPairs:
         self.constants = np.arange(len(F), dtype=float)
         self.weights = np.ones(len(F))
         self.workers = Workers(1)
-        self.profiles = Known(1 << 20)
-        self.home = np.empty(0)
+        self.backend = choose_backend(None, self.n_samples, self.workers)
+        self.explained = BoundedCache(1 << 20)
 
     def __len__(self):
         return len(self.F)
@@ -128,8 +152,11 @@ class ArrayPairs:
     def zeros(self, d):
         return np.zeros((d, self.F.shape[1]))
 
-    def homed(self, stat):
-        return stat
+    def multiply(self, F, A):
+        return F @ A.T
+
+    def add_statistics(self, stat, eta, F):
+        stat += eta.T @ F
 
 
 def block_values(labels, kind, within=0.8, between=0.1, noise=0.0, rng=None):
@@ -137,13 +164,48 @@ def block_values(labels, kind, within=0.8, between=0.1, noise=0.0, rng=None):
 
     With noise, log-odds differ from pair to pair.
     """
-    s = pack(np.where(np.equal.outer(labels, labels), within, between).astype(float))
+    s = pack_pairs(np.where(np.equal.outer(labels, labels), within, between).astype(float))
     if noise:
         s = expit(logit(s) + noise * rng.normal(size=s.shape))
     return DIVERGENCES[kind].f(-np.log(s))
 
 
-def run_with_moves(pairs, labels, n_clusters, n_patterns, model, schedule, callback=None):
+def run_with_moves(problem, labels, n_clusters, n_patterns, callback=None):
     """Run EM with moves from a partition of the views, as one start of a search does."""
-    _, begin = beginning(pairs, labels, n_clusters, n_patterns, model, schedule)
-    return moved_on(pairs, begin(), model, schedule, callback)
+    roughly = runs.until_settled(problem, single_precision=True)
+    if isinstance(problem.model.penalty, ClusterPrice):
+        state = state_from_labels(roughly, *find_structure(roughly, labels, n_patterns), n_patterns)
+    else:
+        state = spectral_state(roughly, labels, n_clusters, n_patterns)
+    return runs.run_with_moves(problem, state, callback)
+
+
+def views_of_two_patterns(kind="forward", block=2, seed=0):
+    """Return six views of 18 samples: two clusters in the first, third and fourth, three in the others."""
+    rng = np.random.default_rng(seed)
+    clusters = (HALVES, THIRDS)
+    values = [block_values(clusters[l], kind, 0.95, 0.03, noise=0.3, rng=rng) for l in TWO_PATTERNS]
+    return ArrayPairs(values, block)
+
+
+def priced_problem(pairs, learned=True, kind="forward", temperature=1.0, n_clusters=4, **schedule):
+    """Return a problem in which labels have a price, for at most so many clusters."""
+    prices = ClusterPrice(label_prices(pairs.n_samples, n_clusters, temperature))
+    model = Model(DIVERGENCES[kind], prices, temperature, learned)
+    return Problem(pairs, model, Schedule(**{"max_iter": 10, "first_steps": 40, **schedule}))
+
+
+def fit_to_partition(problem, partition, n_patterns, clusters=None):
+    """Return a fit in which views follow patterns as a partition has it, wherever EM would go from there.
+
+    ``clusters`` are the labels of each pattern's samples, those that are worth most unless given.
+    """
+    eta = np.eye(n_patterns)[np.asarray(partition)]
+    groups = make_groups(problem, eta)
+    if clusters is not None:
+        groups = [group._replace(labels=labels) for group, labels in zip(groups, clusters, strict=True)]
+    state = state_from_groups(problem, groups, n_patterns)
+    mass, stat = em.collect_statistics(problem.pairs, eta)
+    found = em.e_step(problem, state)
+    found = found._replace(eta=eta, gamma=eta.sum(axis=0), mass=mass, stat=stat[state.lam > 0])
+    return Fit(state, found, [found.loss], [found.expected_loss], False)

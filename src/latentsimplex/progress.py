@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from shutil import get_terminal_size
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -18,8 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.em import Expectation
-from latentsimplex.search import NOBODY, Listener
+from latentsimplex.base.wording import count_noun
+from latentsimplex.model.problem import Expectation
+from latentsimplex.search.multistart import Listener
 
 logger = logging.getLogger("latentsimplex")
 
@@ -39,12 +41,12 @@ class Step(NamedTuple):
 
     def __str__(self) -> str:
         loss = f"{self.loss:,.0f}" if abs(self.loss) >= 1e4 else f"{self.loss:.5g}"
-        return f"loss {loss}, {self.n_patterns} pattern{'s' * (self.n_patterns != 1)}"
+        return f"loss {loss}, {count_noun(self.n_patterns, 'pattern')}"
 
 
 @dataclass
 class Course:
-    """Where a fit is: its stage, the starts that run with the last step of each, and the time.
+    """The progress of a fit: its stage, the running starts with the last step of each, and the time.
 
     >>> course = Course(n_init=3, now=iter([0.0, 10.0, 40.0, 45.0]).__next__)  # reading takes 10 s, a start 30 s
     >>> course.begin_start(0)
@@ -214,8 +216,12 @@ class Reporter(Listener):
             self.course.begin_start(start)
             self.display.show(self.course)
 
+    def follow(self, start: int) -> Callable[[int, Expectation], None]:
+        """Return what shows the loss and the live patterns of a start; after the search it is that of start 0."""
+        return partial(self.step, start)
+
     def step(self, start: int, iteration: int, expectation: Expectation) -> None:
-        """Show the loss and the live patterns."""
+        """Show the loss and the live patterns after an E step."""
         live = int(np.count_nonzero(np.bincount(expectation.eta.argmax(axis=1))))
         step = Step(expectation.loss, live)
         logger.debug("start %d iteration %d loss %.6g patterns %d", start, iteration, *step)
@@ -237,25 +243,23 @@ class Reporter(Listener):
 
 
 @contextmanager
-def reporting(verbose: bool, n_init: int) -> Iterator[Listener]:
-    """Yield what hears of the course of a fit, and show it if ``verbose``."""
-    if not verbose and not logger.isEnabledFor(logging.DEBUG):
-        yield NOBODY  # to count live patterns of many views takes its time
-        return
+def show_progress(verbose: bool, n_init: int) -> Iterator[Listener]:
+    """Yield what hears of the course of a fit and logs it, and show it if ``verbose``."""
     course = Course(n_init)
-    reporter = Reporter(course, _display(course) if verbose else Silence())
+    if not verbose:
+        yield Reporter(course, Silence())
+        return
+    reporter = Reporter(course, _display(course))
+    reporter.display.show(course)
     stop, fitted = Event(), False
     ticking = Thread(target=reporter.tick, args=(stop,), daemon=True)
-    if verbose:
-        reporter.display.show(course)
-        ticking.start()
+    ticking.start()
     try:
         yield reporter
         fitted = True
     finally:
         stop.set()
-        if verbose:
-            ticking.join()
+        ticking.join()
         reporter.display.close(course, fitted)
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -13,10 +14,11 @@ from hypothesis import given, settings
 
 import hostile_models
 from latentsimplex import load
-from latentsimplex.archive import pack, read_arrays, read_header
+from latentsimplex.results.zip_archive import pack_archive, read_arrays, read_header
 from made_model import made_model
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
+positive = st.floats(0, exclude_min=True, allow_infinity=False)
 names = st.text(st.characters(), max_size=8)  # with surrogates and control characters
 
 
@@ -61,9 +63,11 @@ def models(draw):
         memory_limit=draw(st.none() | names),
         views=draw(st.sampled_from(["whole", "columns"]) | st.lists(names | st.integers())),
     )
-    model.loss_, model.temperature_ = draw(numbers), draw(numbers)
-    model.loss_curve_ = np.array(draw(st.lists(numbers, min_size=3, max_size=3)))
-    return model
+    results = model.results_
+    found = {"temperature": draw(positive), "evidence": draw(st.none() | positive)}
+    curve = np.array(draw(st.lists(numbers, min_size=3, max_size=3)))
+    stages = (*results.stages[:-1], replace(results.stages[-1], **found))
+    return model._show(replace(results, loss_curve=curve, stages=stages))
 
 
 @settings(max_examples=60, deadline=None)
@@ -84,6 +88,7 @@ def test_every_model_comes_back_bit_for_bit(model):
     pairs += [*zip(again.memberships_, model.memberships_, strict=True)]
     pairs += [(again.consensus_.coassignment.factor, model.consensus_.coassignment.factor)]
     pairs += [(np.array([again.loss_, again.temperature_]), np.array([model.loss_, model.temperature_]))]
+    assert again.stages_ == model.stages_
     for found, expected in pairs:
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
         assert found.tobytes() == expected.tobytes()
@@ -99,11 +104,11 @@ def test_every_model_comes_back_bit_for_bit(model):
     st.booleans(),
 )
 def test_every_archive_of_numbers_comes_back(columns, dtype, turned):
-    """Whatever machine it was written on, arrays keep their type, the order of its bytes, and their values."""
+    """Whatever machine it was written on, arrays keep their type, the order of bytes, and their values."""
     arrays = {name: np.array(values).clip(-100, 100).astype(dtype) for name, values in columns.items()}
     if turned:
         arrays = {name: np.asfortranarray(np.stack([array, array])) for name, array in arrays.items()}
-    content = pack({"any": "header"}, arrays)
+    content = pack_archive({"any": "header"}, arrays)
     assert read_header(content)["any"] == "header"
     found = read_arrays(content)
     assert list(found) == list(arrays)

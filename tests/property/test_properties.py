@@ -1,4 +1,4 @@
-"""What must hold for any data: simplex, symmetry, descent, equivariance, and the same numbers however computed."""
+"""What must hold for any data: simplex, symmetry, descent, equivariance, the same numbers on any way."""
 
 from contextlib import contextmanager
 
@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from latentsimplex import LatentSimplexPosition, em
-from latentsimplex.compute import cpu
-from latentsimplex.compute.pairs import n_pairs, unpack
-from latentsimplex.compute.threads import Workers
-from latentsimplex.em import State
-from latentsimplex.engines import local
-from problems import KINDS, PENALTY_NAMES, Problem, clustered_views, make_problem
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.base import condensed
+from latentsimplex.base.condensed import count_pairs, cut_into_tiles, unpack_pairs
+from latentsimplex.model import backends as numba_backend
+from latentsimplex.model import em
+from latentsimplex.model.problem import Model, Problem, Schedule, State
+from latentsimplex.pairs import in_memory
+from latentsimplex.pairs.in_memory import InMemoryPairs
+from problems import KINDS, PENALTY_NAMES, Case, clustered_views, make_case
 
 SINGLE = 1e-7
 """What a number of single precision is rounded by."""
@@ -26,7 +28,7 @@ seeds = st.integers(0, 10**6)
 kinds = st.sampled_from(KINDS)
 penalties = st.sampled_from(PENALTY_NAMES)
 temperatures = st.sampled_from([1.0, 4.0, 30.0])
-problems = st.builds(make_problem, seeds, kinds, penalties, temperatures, st.booleans(), st.booleans())
+cases = st.builds(make_case, seeds, kinds, penalties, temperatures, st.booleans(), st.booleans())
 
 
 @st.composite
@@ -81,20 +83,34 @@ def rounding(reference, share=1e-10):
 
 
 def square(stat):
-    return np.array([unpack(row) for row in stat])
+    return np.array([unpack_pairs(row) for row in stat])
 
 
 @contextmanager
 def pieces(**sizes):
-    """Cut the work into pieces of other sizes: BLOCK_VALUES, BATCH_ENTRIES, TILE_PAIRS, CHUNK_PAIRS."""
+    """Cut the work into pieces of other sizes; with SMALL_PAIRS more pairs than that are many."""
+    places = {
+        "BLOCK_VALUES": (InMemoryPairs, "block_values"),
+        "BATCH_ENTRIES": (in_memory, "BATCH_ENTRIES"),
+        "TILE_PAIRS": (condensed, "TILE_PAIRS"),
+        "CHUNK_PAIRS": (in_memory, "CHUNK_PAIRS"),
+        "SMALL_PAIRS": (numba_backend, "TILE_PAIRS"),
+    }
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("THREADED_PAIRS", "LEAST_PAIRS", "FEW_VIEWS"):  # small problems go the way of large ones
-            patch.setattr(cpu, name, 0 if name != "LEAST_PAIRS" else 1)
+        # small problems go the way of large ones
+        for place, name, size in (
+            (numba_backend, "THREADED", 0),
+            (numba_backend, "THREADED_SINGLES", 0),
+            (in_memory, "THREADED_VALUES", 0),
+            (in_memory, "LEAST_PAIRS", 1),
+            (in_memory, "FEW_VIEWS", 0),
+        ):
+            patch.setattr(place, name, size)
         for name, size in sizes.items():
-            patch.setattr(local if name in ("BLOCK_VALUES", "BATCH_ENTRIES") else cpu, name, size)
-        cpu.tiles.cache_clear()
+            patch.setattr(*places[name], size)
+        cut_into_tiles.cache_clear()
         yield
-    cpu.tiles.cache_clear()
+    cut_into_tiles.cache_clear()
 
 
 def assert_same_fit(a, b):
@@ -130,7 +146,7 @@ def check_fit(model):
     """Assert what must hold of any fit."""
     # pair values are of single precision, and the terms of a loss that come of them may cancel
     rises = np.diff(model.loss_curve_)
-    n_values = len(model.view_patterns_) * n_pairs(model.n_samples_)
+    n_values = len(model.view_patterns_) * count_pairs(model.n_samples_)
     assert (rises <= 1e-9 * np.abs(model.loss_curve_[1:]) + SINGLE * n_values).all()
     np.testing.assert_allclose(model.view_responsibilities_.sum(axis=1), 1)
     for l, W in enumerate(model.memberships_):
@@ -155,10 +171,10 @@ def check_fit(model):
 
 
 @few
-@given(problems, st.integers(1, 10))
-def test_every_iteration_descends_from_any_state(problem, steps):
-    schedule = em.Schedule(max_iter=6, steps=steps)
-    fit = em.run(problem.exact_pairs(), problem.state, problem.model, schedule)
+@given(cases, st.integers(1, 10))
+def test_every_iteration_descends_from_any_state(case, steps):
+    schedule = Schedule(max_iter=6, steps=steps)
+    fit = em.run(case.problem(case.exact_pairs(), schedule), case.state)
     curve = np.array(fit.loss_curve)
     assert (np.diff(curve) <= 1e-9 * np.abs(curve[1:])).all()
     assert curve[-1] < curve[0]
@@ -167,13 +183,13 @@ def test_every_iteration_descends_from_any_state(problem, steps):
 
 
 @few
-@given(problems)
-def test_the_expected_loss_bounds_the_loss_at_temperature_one(problem):
+@given(cases)
+def test_the_expected_loss_bounds_the_loss_at_temperature_one(case):
     """Jensen: -log sum_l lambda exp(-K) is at most sum_l eta K plus the divergence of eta from lambda."""
-    model = em.Model(problem.model.divergence, problem.model.penalty, 1.0)
-    found = em.e_step(problem.pairs(), problem.state, model)
-    live = problem.state.lam > 0
-    eta, lam = found.eta[:, live], problem.state.lam[live]
+    model = Model(case.model.divergence, case.model.penalty, 1.0)
+    found = em.e_step(Problem(case.pairs(), model, Schedule()), case.state)
+    live = case.state.lam > 0
+    eta, lam = found.eta[:, live], case.state.lam[live]
     prior = (eta * (np.log(np.maximum(eta, 1e-300)) - np.log(lam))).sum()
     np.testing.assert_allclose(found.expected_loss + prior, found.loss, **rounding(found.loss, 1e-9))
 
@@ -181,9 +197,9 @@ def test_the_expected_loss_bounds_the_loss_at_temperature_one(problem):
 # Equivariance
 
 
-def permuted(problem, samples=None, views=None, patterns=None, clusters=None):
-    """Return the same problem with its parts in another order."""
-    (W, B, lam, rate), data = problem.state, problem.data
+def permuted(case, samples=None, views=None, patterns=None, clusters=None):
+    """Return the same case with its parts in another order."""
+    (W, B, lam, rate), data = case.state, case.data
     B = B[patterns] if patterns is not None else B
     B = B[:, clusters][:, :, clusters] if clusters is not None else B
     W = W[patterns] if patterns is not None else W
@@ -192,28 +208,28 @@ def permuted(problem, samples=None, views=None, patterns=None, clusters=None):
     W = W[:, :, clusters] if clusters is not None else W
     data = [X[samples] for X in data] if samples is not None else data
     data = [data[v] for v in views] if views is not None else data
-    return Problem(data, State(W, B, lam, rate), problem.model, problem.kind, problem.penalty)
+    return Case(data, State(W, B, lam, rate), case.model, case.kind, case.penalty)
 
 
-def orders(problem, seed):
+def orders(case, seed):
     rng = np.random.default_rng(seed)
-    d, n, g = problem.state.W.shape
+    d, n, g = case.state.W.shape
     return {
         "samples": rng.permutation(n),
-        "views": rng.permutation(len(problem.data)),
+        "views": rng.permutation(len(case.data)),
         "patterns": rng.permutation(d),
         "clusters": rng.permutation(g),
     }
 
 
 @few
-@given(problems, seeds)
-def test_e_step_follows_every_permutation(problem, seed):
-    found = em.e_step(problem.exact_pairs(), problem.state, problem.model)
-    live = problem.state.lam > 0
-    for name, order in orders(problem, seed).items():
-        other = permuted(problem, **{name: order})
-        again = em.e_step(other.exact_pairs(), other.state, other.model)
+@given(cases, seeds)
+def test_e_step_follows_every_permutation(case, seed):
+    found = case.e_step(case.exact_pairs())
+    live = case.state.lam > 0
+    for name, order in orders(case, seed).items():
+        other = permuted(case, **{name: order})
+        again = other.e_step(other.exact_pairs())
         eta, stat = found.eta, square(found.stat)
         if name == "samples":
             stat = stat[:, order][:, :, order]
@@ -232,13 +248,13 @@ def test_e_step_follows_every_permutation(problem, seed):
 
 
 @few
-@given(problems, seeds)
-def test_pair_values_follow_permutations_of_samples_and_views(problem, seed):
+@given(cases, seeds)
+def test_pair_values_follow_permutations_of_samples_and_views(case, seed):
     """In single precision, whatever the order."""
-    F = np.concatenate([F for _, F in problem.pairs().blocks()])
-    order = orders(problem, seed)
+    F = np.concatenate([F for _, F in case.pairs().blocks()])
+    order = orders(case, seed)
     by_sample, by_view = (
-        np.concatenate([F for _, F in permuted(problem, **{name: order[name]}).pairs().blocks()])
+        np.concatenate([F for _, F in permuted(case, **{name: order[name]}).pairs().blocks()])
         for name in ("samples", "views")
     )
     expected = square(F)[:, order["samples"]][:, :, order["samples"]]
@@ -247,20 +263,22 @@ def test_pair_values_follow_permutations_of_samples_and_views(problem, seed):
 
 
 @few
-@given(problems, seeds)
-def test_gradient_follows_every_permutation(problem, seed):
-    def gradient(problem):
-        W, B, lam, _ = problem.state
-        everywhere = problem.state._replace(lam=np.full(len(lam), 1 / len(lam)))
-        found = em.e_step(problem.exact_pairs(), everywhere, problem.model)
-        return cpu.pair_objective(W, B, found.gamma, found.stat, problem.model.divergence, Workers(1))[1]
+@given(cases, seeds)
+def test_gradient_follows_every_permutation(case, seed):
+    def gradient(case):
+        W, B, lam, _ = case.state
+        everywhere = case.state._replace(lam=np.full(len(lam), 1 / len(lam)))
+        pairs = case.exact_pairs()
+        found = case.e_step(pairs, everywhere)
+        evaluate, _ = pairs.backend.pair_objective(found.mass, found.stat, case.model.divergence)
+        return evaluate(W, B)[1]
 
-    expected = gradient(problem)
+    expected = gradient(case)
     axes = {"patterns": 0, "samples": 1, "clusters": 2}
-    for name, order in orders(problem, seed).items():
+    for name, order in orders(case, seed).items():
         wanted = np.take(expected, order, axis=axes[name]) if name in axes else expected
         np.testing.assert_allclose(
-            gradient(permuted(problem, **{name: order})), wanted, err_msg=name, **rounding(wanted, 1e-8)
+            gradient(permuted(case, **{name: order})), wanted, err_msg=name, **rounding(wanted, 1e-8)
         )
 
 
@@ -268,23 +286,21 @@ def test_gradient_follows_every_permutation(problem, seed):
 
 
 @few
-@given(problems, st.integers(1, 300), st.integers(1, 60), st.integers(1, 40))
-def test_pieces_of_any_size_give_the_whole(problem, block, tile, chunk):
+@given(cases, st.integers(1, 300), st.integers(1, 60), st.integers(1, 40))
+def test_pieces_of_any_size_give_the_whole(case, block, tile, chunk):
     """To ten digits in double precision; products of single precision differ by its rounding."""
 
     def results(pairs):
-        found = em.e_step(pairs, problem.state, problem.model)
-        live = problem.state.lam > 0
-        W, B = problem.state.W[live], problem.state.B[live]
-        terms = cpu.pair_objective(
-            W, B, found.gamma[live], found.stat, problem.model.divergence, pairs.workers
-        )
+        found = case.e_step(pairs)
+        live = case.state.lam > 0
+        evaluate, _ = pairs.backend.pair_objective(found.mass[live], found.stat, case.model.divergence)
+        terms = evaluate(case.state.W[live], case.state.B[live])
         return found.eta, found.stat, np.array([found.loss, found.expected_loss]), *terms
 
-    whole, single = results(problem.exact_pairs(len(problem.data))), results(problem.pairs())
+    whole, single = results(case.exact_pairs(len(case.data))), results(case.pairs())
     with pieces(BLOCK_VALUES=block, TILE_PAIRS=tile, CHUNK_PAIRS=chunk):
-        views = 1 + block % len(problem.data)
-        parts, single_parts = results(problem.exact_pairs(views)), results(problem.pairs())
+        views = 1 + block % len(case.data)
+        parts, single_parts = results(case.exact_pairs(views)), results(case.pairs())
     for actual, expected in zip(parts, whole, strict=True):
         np.testing.assert_allclose(actual, expected, **rounding(expected))
     for actual, expected in zip(single_parts, single, strict=True):
@@ -292,23 +308,23 @@ def test_pieces_of_any_size_give_the_whole(problem, block, tile, chunk):
 
 
 @few
-@given(problems, st.integers(1, 300))
-def test_pair_values_are_the_same_bits_in_blocks_and_batches_of_any_size(problem, block):
-    whole = problem.pairs()
+@given(cases, st.integers(1, 300))
+def test_pair_values_are_the_same_bits_in_blocks_and_batches_of_any_size(case, block):
+    whole = case.pairs()
     with pieces(BLOCK_VALUES=block, BATCH_ENTRIES=block):
-        parts = problem.pairs()
+        parts = case.pairs()
         F = np.concatenate([F for _, F in parts.blocks()])
     assert np.array_equal(F, np.concatenate([F for _, F in whole.blocks()]))
     assert np.array_equal(parts.constants, whole.constants)
 
 
 @few
-@given(problems, st.integers(1, 300))
-def test_keeping_or_recomputing_gives_the_same_bits(problem, block):
+@given(cases, st.integers(1, 300))
+def test_keeping_or_recomputing_gives_the_same_bits(case, block):
     with pieces(BLOCK_VALUES=block):
         kept, computed = (
-            em.run(problem.pairs(keep), problem.state, problem.model, em.Schedule(max_iter=3))
-            for keep in (True, False)
+            em.run(case.problem(case.pairs(keep), Schedule(max_iter=3)), case.state)
+            for keep in ("whole", "nowhere")
         )
     assert kept.loss_curve == computed.loss_curve
     assert np.array_equal(kept.state.W, computed.state.W)
@@ -318,7 +334,7 @@ def test_keeping_or_recomputing_gives_the_same_bits(problem, block):
 @very_few
 @given(estimators(), small_data())
 def test_threads_give_the_same_bits(model, data):
-    with pieces(TILE_PAIRS=20, CHUNK_PAIRS=16, BLOCK_VALUES=150):
+    with pieces(TILE_PAIRS=20, SMALL_PAIRS=20, CHUNK_PAIRS=16, BLOCK_VALUES=150):
         one, two = (clone_with(model, n_jobs=n).fit(data) for n in (1, 2))
     assert_same_fit(one, two)
 
@@ -328,7 +344,7 @@ def test_threads_give_the_same_bits_at_working_size(kind):
     data = clustered_views(np.random.default_rng(0), 400, 4)
     settings = {"n_clusters": 3, "n_patterns": 3, "n_init": 1, "max_iter": 3, "random_state": 0}
     one, two = (LatentSimplexPosition.paper(**settings, divergence=kind, n_jobs=n).fit(data) for n in (1, 2))
-    assert len(cpu.tiles(400)) > 1
+    assert len(cut_into_tiles(400)) > 1
     assert_same_fit(one, two)
 
 
@@ -336,7 +352,7 @@ def test_threads_give_the_same_bits_at_working_size(kind):
 def test_what_the_data_choose_is_the_same_on_any_number_of_threads():
     data = clustered_views(np.random.default_rng(0), 40, 3)
     settings = {"n_clusters": 3, "n_patterns": 3, "n_init": 2, "max_iter": 5, "random_state": 0}
-    with pieces(TILE_PAIRS=100, CHUNK_PAIRS=64, BLOCK_VALUES=1600):
+    with pieces(TILE_PAIRS=100, SMALL_PAIRS=100, CHUNK_PAIRS=64, BLOCK_VALUES=1600):
         one, two = (LatentSimplexPosition(**settings, n_jobs=n).fit(data) for n in (1, 2))
     assert_same_fit(one, two)
 

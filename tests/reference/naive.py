@@ -5,9 +5,10 @@ Conventions, fixed by the package and restated here so that this file stands alo
 - Packed pairs are (0,1), (0,2), ..., (0,n-1), (1,2), ...: scipy's condensed order; m = n(n-1)/2 of them.
 - A view is a packed row of similarities s = exp(-r), r = (dist_ij / sqrt(q_i q_j))**power clipped to
   [-log1p(-s_clip), -log(s_clip)]. q_i is numpy's "linear" quantile of, or the k-th smallest among, the
-  distances from i to the others; where that is 0, that share of the least positive one; where none is, 1 (r is 0).
-- Divergences are "reverse" KL(P to S) and "forward" KL(S to P); p = w_i^T B w_j clipped to [p_clip, 1-p_clip],
-  B a symmetric response (g, g) or None for the identity.
+  distances from i to the others; where that is 0, that share of the least positive one; where none is,
+  1 (r is 0).
+- Divergences are "reverse" KL(P to S) and "forward" KL(S to P); p = w_i^T B w_j is clipped to
+  [p_clip, 1-p_clip], B a symmetric response (g, g) or None for the identity.
 - Penalties are "group", "dirichlet" (rows) and None; ``options`` are their eps, concentration and w_floor.
 - A pattern whose weight lam[l] is 0 is unused: its eta is 0 and it is charged ``unused_cost`` in place of its
   penalty. alpha = 1 / d and beta = 1 / temperature.
@@ -262,7 +263,7 @@ def softmax_gradient(W, gW) -> np.ndarray:
 
 
 def natural_gradient(W, gW, gamma: float) -> np.ndarray:
-    """Give a gradient in W less its mean under W, row by row, over the views' weight in the pairs of a sample.
+    """Give a gradient in W less its mean under W, by rows, over the views' weight in the pairs of a sample.
 
     What is empty stays so.
     """
@@ -277,7 +278,7 @@ def natural_gradient(W, gW, gamma: float) -> np.ndarray:
 
 
 def natural_response_gradient(W, gB, gamma: float) -> list:
-    """Give a gradient in B over the views' weight in the pairs of two clusters, at least one pair, row by row."""
+    """Give a gradient in B over the views' weight in the pairs of two clusters, at least one, by rows."""
     found = []
     for a in range(len(gB)):
         for b in range(a + 1):
@@ -320,7 +321,7 @@ def coassignment(W) -> np.ndarray:
 
 
 def spectral_labels(P, n_clusters: int, seed=0) -> np.ndarray:
-    """Cluster a dense co-assignment matrix spectrally, its diagonal kept, from as many starts as find the best."""
+    """Cluster a dense co-assignment matrix spectrally, its diagonal kept, from many starts."""
     n = len(P)
     if n_clusters == 1:
         return np.zeros(n, dtype=int)

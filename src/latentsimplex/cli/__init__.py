@@ -1,23 +1,22 @@
-"""The command line: thin, and quick to start, because each command imports what it needs."""
+"""The command line: thin, and quick to start, because commands import data, drawing and experiments late."""
 
 from __future__ import annotations
 
-import csv
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
+from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex._version import __version__
+from latentsimplex.base.table import Table
+from latentsimplex.base.wording import count_noun
 from latentsimplex.cli import data, fit
 from latentsimplex.cli.errors import Commands, check_folder, one_line
-
-if TYPE_CHECKING:
-    from latentsimplex.datasets import Digits
-    from latentsimplex.estimator import LatentSimplexPosition
-
-FILE = click.Path(path_type=Path, readable=False)
+from latentsimplex.cli.values import COUNT, FILE
+from latentsimplex.estimator import LatentSimplexPosition, load
 
 
 class ExperimentName(click.ParamType):
@@ -27,17 +26,14 @@ class ExperimentName(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name if there is such an experiment."""
-        return str(click.Choice(self._names()).convert(value, param, ctx))
-
-    def _names(self) -> list[str]:
         from latentsimplex.experiments import EXPERIMENTS
 
-        return list(EXPERIMENTS)
+        return click.Choice(list(EXPERIMENTS)).convert(value, param, ctx)
 
 
 @click.group(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog="latentsimplex COMMAND --help says more about a command.",
 )
 @click.version_option(__version__, prog_name="latentsimplex")
@@ -73,12 +69,7 @@ class ListingExperiments(click.Command):
 @main.command(cls=ListingExperiments)
 @click.argument("name", type=ExperimentName(), metavar="NAME")
 @click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="How many seeds; means over them are reported.",
+    "--seeds", type=COUNT, default=3, metavar="N", help="How many seeds; means over them are reported."
 )
 @click.option(
     "--samples",
@@ -88,18 +79,13 @@ class ListingExperiments(click.Command):
 )
 @click.option(
     "--views",
-    type=click.IntRange(min=1),
+    type=COUNT,
     metavar="N",
     help="Views or genes, for views-50k, brain and leukaemia; the paper's number unless given.",
 )
 @click.option("--data", type=FILE, help="The folder or file that the data are in, for brain.")
 @click.option(
-    "--out",
-    type=FILE,
-    default="results",
-    show_default=True,
-    metavar="FOLDER",
-    help="Where to write tables and figures.",
+    "--out", type=FILE, default="results", metavar="FOLDER", help="Where to write tables and figures."
 )
 def reproduce(
     name: str, seeds: int, samples: int | None, views: int | None, data: Path | None, out: Path
@@ -110,7 +96,6 @@ def reproduce(
     as CSV and PNG.
     """
     from latentsimplex.experiments import EXPERIMENTS
-    from latentsimplex.report.words import count
 
     options = _taken(name, {"n_views": views, "data": data})
     check_folder(out)
@@ -122,14 +107,14 @@ def reproduce(
         click.echo(f"\n{title}\n{table.to_text()}")
     for line in ("", *result.notes):
         click.echo(line)
-    tables, figures = count(len(result.tables), "table"), count(len(result.figures), "figure")
+    tables, figures = count_noun(len(result.tables), "table"), count_noun(len(result.figures), "figure")
     click.echo(f"Written to {out}: {tables} (CSV) and {figures} (PNG).")
 
 
 @main.command()
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=COUNT,
     metavar="N",
     help="How many seeds; 1 for a small page and 3 for a full one unless given.",
 )
@@ -137,21 +122,16 @@ def reproduce(
     "--size",
     type=click.Choice(["small", "full"]),
     default="small",
-    show_default=True,
-    help="A few samples, or the paper's numbers of them, which takes a quarter of an hour.",
+    help="A few samples, or as many as the paper has, which takes much longer.",
 )
 @click.option(
-    "--out",
-    type=FILE,
-    default="docs/results.md",
-    show_default=True,
-    help="The page, of which one section is written.",
+    "--out", type=FILE, default="docs/results.md", help="The page; only one of its sections changes."
 )
 def results(seeds: int | None, size: str, out: Path) -> None:
     """Measure the main results and write a page of them.
 
-    They stand beside those of peers and ceilings. This is for those who work on the package: the page is
-    docs/results.md of its repository.
+    They are compared with other methods (peers) and with the best possible scores (ceilings). This is for those
+    who work on the package: the page is docs/results.md of its repository.
     """
     from latentsimplex.experiments.results_page import write_page
 
@@ -161,16 +141,13 @@ def results(seeds: int | None, size: str, out: Path) -> None:
 
 
 @main.command()
-@click.option("--out", type=FILE, default="demo", show_default=True, metavar="FOLDER", help="Where to write.")
+@click.option("--out", type=FILE, default="demo", metavar="FOLDER", help="Where to write.")
 def demo(out: Path) -> None:
     """Fit 2,000 bundled handwritten digits in six views.
 
     Writes the model, the labels and a report, and says how well the digits were found.
     """
-    from sklearn.metrics import normalized_mutual_info_score
-
     from latentsimplex.datasets import load_digits
-    from latentsimplex.estimator import LatentSimplexPosition
     from latentsimplex.report import describe, summarise
 
     check_folder(out)
@@ -178,11 +155,12 @@ def demo(out: Path) -> None:
     click.echo(f"Fitting {len(digits.labels):,} handwritten digits in {len(digits.views)} views.", err=True)
     model = LatentSimplexPosition(n_clusters=12, random_state=0, verbose=sys.stderr.isatty())
     model.fit(digits.views)
-    model.verbose = False
+    labels = {"sample": np.arange(len(digits.labels)), "digit": digits.labels, "consensus": model.labels_}
+    by_view = dict(zip(model.view_names_in_, model.view_labels_, strict=True))
     with one_line(OSError):
         out.mkdir(parents=True, exist_ok=True)
         model.save(out / "digits.model")
-        _write_labels(model, digits, out / "labels.csv")
+        Table({**labels, **by_view}).to_csv(out / "labels.csv")
         model.report(out / "report.html")
     click.echo(describe(summarise(model)))
     score = normalized_mutual_info_score(digits.labels, model.labels_)
@@ -235,16 +213,5 @@ def _taken(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _loaded(path: Path) -> LatentSimplexPosition:
-    from latentsimplex.io import load
-
     with one_line(OSError, ValueError):
         return load(path)
-
-
-def _write_labels(model: LatentSimplexPosition, digits: Digits, path: Path) -> None:
-    """Write a row per sample: its digit, its consensus cluster and its cluster in each view."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["sample", "digit", "consensus", *model.view_names_in_])
-        rows = zip(digits.labels, model.labels_, *model.view_labels_, strict=True)
-        writer.writerows([i, *row] for i, row in enumerate(rows))

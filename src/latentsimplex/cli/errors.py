@@ -1,4 +1,4 @@
-"""How a command ends other than well: in one line, without a traceback, with a status that says why."""
+"""How commands fail: with one line instead of a traceback, and an exit status that says why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def one_line(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors that the user can mend into one line without a traceback, and exit status 1."""
+    """Turn errors that the user can fix into one line without a traceback, and exit status 1."""
     try:
         yield
     except kinds as error:
@@ -30,16 +30,16 @@ def _sentence(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def check_folder(out: Path, option: str = "--out") -> None:
+def check_folder(out: Path) -> None:
     """Refuse a folder that cannot be written into, before anything is read or computed."""
     if out.exists() and not out.is_dir():
-        raise click.BadParameter(f"{str(out)!r} is a file: give a folder.", param_hint=repr(option))
+        raise click.BadParameter(f"{str(out)!r} is a file: give a folder.", param_hint="'--out'")
     there = next(parent for parent in (out, *out.absolute().parents) if parent.exists())
     if not there.is_dir():
-        raise click.BadParameter(f"{str(there)!r} is a file, not a folder.", param_hint=repr(option))
+        raise click.BadParameter(f"{str(there)!r} is a file, not a folder.", param_hint="'--out'")
     if not os.access(there, os.W_OK | os.X_OK):
         raise click.ClickException(
-            f"Nothing can be written into {str(there)!r}: choose another folder with {option}."
+            f"Nothing can be written into {str(there)!r}: choose another folder with --out."
         )
 
 

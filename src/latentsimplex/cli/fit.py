@@ -7,19 +7,20 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from latentsimplex.base.interruption import kept_on_interrupt
+from latentsimplex.base.table import Table
 from latentsimplex.cli.errors import INTERRUPTED, made_folder, on_interrupt, one_line, warnings_as_lines
-from latentsimplex.cli.values import Device, Memory
+from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY
+from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.inputs.files import CONTAINERS, read_data
+from latentsimplex.inputs.named_table import UnknownViews
+from latentsimplex.results.containers import write_copy
+from latentsimplex.results.tables import labels_table, memberships_table, view_labels_table, views_table
+from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
 
-if TYPE_CHECKING:
-    from latentsimplex.estimator import LatentSimplexPosition
-    from latentsimplex.table import Table
-
-FILE = click.Path(path_type=Path, readable=False)  # whether it can be read is found when it is
-COUNT = click.IntRange(min=1)
 SIMILARITIES = ["auto", "local-scaling", "diffusion", "precomputed"]
 WRITTEN = re.compile(
     r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|uncertainty|memberships_pattern\d+)\.csv"
@@ -33,69 +34,41 @@ ENDING = b"\nCtrl-C: ending with the best result so far. Press it again to give 
 @click.option(
     "--views",
     default="whole",
-    show_default=True,
     metavar="CUT",
     help="How one table is cut into views: whole (one view), columns (a view each), or a CSV file with a line of "
     "names and then, in each line, a column and its view. For .h5ad also layers, obsm, or a column of var.",
 )
 @click.option("--layer", metavar="NAME", help="The layer of an .h5ad to take in place of X.")
 @click.option(
-    "--clusters",
-    type=COUNT,
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="The most clusters that a pattern may have.",
+    "--clusters", type=COUNT, default=10, metavar="N", help="The most clusters that a pattern may have."
 )
-@click.option(
-    "--patterns",
-    type=COUNT,
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="The most patterns that there may be.",
-)
+@click.option("--patterns", type=COUNT, default=10, metavar="N", help="The most patterns that there may be.")
 @click.option(
     "--similarity",
     type=click.Choice(SIMILARITIES),
     default="auto",
-    show_default=True,
     help="How a view becomes similarities of samples; precomputed if it holds them.",
 )
-@click.option(
-    "--n-init",
-    type=COUNT,
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Starts of the search; the best is kept.",
-)
+@click.option("--n-init", type=COUNT, default=3, metavar="N", help="Starts of the search; the best is kept.")
 @click.option(
     "--device",
-    type=Device(),
+    type=DEVICE,
     default="cpu",
-    show_default=True,
     metavar="NAME",
     help="Where to compute: cpu, cuda (or cuda:1 and so on), mps or torch.",
 )
 @click.option(
-    "--memory-limit", type=Memory(), metavar="SIZE", help="Like 2GB; half of what is free unless given."
+    "--memory-limit", type=MEMORY, metavar="SIZE", help="Like 2GB; half of what is free unless given."
 )
 @click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The same seed gives the same answer.",
+    "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="The same seed gives the same answer."
 )
 @click.option(
     "--out",
     type=FILE,
     default="fit",
-    show_default=True,
     metavar="FOLDER",
-    help="Where to write; what is of the same name there is replaced.",
+    help="Where to write; files of the same names are replaced.",
 )
 @click.option("--quiet", "shown", flag_value="nothing", help="Show no progress and no summary.")
 @click.option(
@@ -123,11 +96,11 @@ def fit(
     FILE is a table with a row for each sample (.csv, .tsv, also with .gz; .parquet), NumPy arrays (.npy, .npz), an
     AnnData (.h5ad) or a MuData (.h5mu, a view for each modality).
 
-    Several files are a view each. Where they name their samples, the names say who is who, whatever the order;
-    where they do not, rows must be in the same order.
+    With several files, each is a view. Where they name their samples, rows are matched by name; where they do
+    not, rows must be in the same order.
 
     \b
-    Into the folder --out go
+    The folder --out then holds
       fit.model        the model, for info, report and latentsimplex.load
       report.html      a page about what was found
       labels.csv       clusters of each sample: consensus, and in each pattern
@@ -142,10 +115,6 @@ def fit(
     Ctrl-C ends the fit early and writes the best result so far; a second one gives up. The exit status is 0 when
     all went well, 1 for bad data, 2 for wrong usage and 130 after Ctrl-C.
     """
-    from latentsimplex.estimator import LatentSimplexPosition
-    from latentsimplex.files import read_data
-    from latentsimplex.frames import UnknownViews
-    from latentsimplex.interruption import kept_on_interrupt
     from latentsimplex.report import describe, summarise
 
     _check_kept(files, out)
@@ -174,7 +143,6 @@ def fit(
             kept_on_interrupt(lambda: os.write(2, ENDING)) as pressed,
         ):
             model.fit(given.data)
-    model.verbose = False  # a file of the model is the same wherever it was fitted
     del given
     with on_interrupt(f"what is in {out} is incomplete."), one_line(OSError, ValueError, ImportError):
         paths = write_fit(model, out, files)
@@ -196,13 +164,11 @@ def _check_kept(files: Sequence[Path], out: Path) -> None:
             )
 
 
-def write_fit(model: LatentSimplexPosition, folder: Path, files: Sequence[Path] = ()) -> dict[str, Path]:
+def write_fit(model: LatentSimplexPosition, folder: Path, files: Sequence[Path]) -> dict[str, Path]:
     """Write the model, its tables and its report into a folder, and return where each is.
 
     Where ``files`` is one AnnData or MuData, a copy of it with the results is written too.
     """
-    from latentsimplex.files import CONTAINERS, write_copy
-
     for stale in folder.glob("memberships_pattern*.csv"):  # an earlier fit may have found more patterns
         stale.unlink()
     paths = {"Model": folder / "fit.model", "Report": folder / "report.html"}
@@ -219,15 +185,13 @@ def write_fit(model: LatentSimplexPosition, folder: Path, files: Sequence[Path] 
 
 def tables_of(model: LatentSimplexPosition) -> dict[str, tuple[str, Table]]:
     """Return the tables of a fit with the names of their files."""
-    from latentsimplex.frames import labels_table, memberships_table, view_labels_table, views_table
-    from latentsimplex.uncertainty import model_uncertainty
-
+    results = model.results_
     tables = {
-        "Labels": ("labels.csv", labels_table(model)),
-        "Labels by view": ("view_labels.csv", view_labels_table(model)),
-        "Views": ("views.csv", views_table(model)),
-        "Uncertainty": ("uncertainty.csv", model_uncertainty(model)),
+        "Labels": ("labels.csv", labels_table(results)),
+        "Labels by view": ("view_labels.csv", view_labels_table(results)),
+        "Views": ("views.csv", views_table(results)),
+        "Uncertainty": ("uncertainty.csv", model_uncertainty(results)),
     }
-    for l in range(model.n_patterns_):
-        tables[f"Memberships, pattern {l}"] = (f"memberships_pattern{l}.csv", memberships_table(model, l))
+    for l in range(results.n_patterns):
+        tables[f"Memberships, pattern {l}"] = (f"memberships_pattern{l}.csv", memberships_table(results, l))
     return tables

@@ -1,38 +1,34 @@
-"""Values of options that the estimator would refuse: refused as wrong usage, before anything is read."""
+"""Types of command-line options: wrong values are refused before anything is read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
+from latentsimplex.options import check_device
+from latentsimplex.pairs.memory_budget import read_memory_limit
 
-class Device(click.ParamType):
-    """Where to compute, as the estimator knows it."""
-
-    name = "device"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name of a device."""
-        from latentsimplex.options import check_device
-
-        try:
-            return check_device(value)
-        except ValueError:
-            self.fail(f"{value!r} is unknown: choose cpu, cuda, cuda:1 and so on, mps or torch.", param, ctx)
+FILE = click.Path(path_type=Path, readable=False)  # whether it can be read is found when it is
+COUNT = click.IntRange(min=1)
 
 
-class Memory(click.ParamType):
-    """An amount of memory, as the estimator knows it."""
+class Checked(click.ParamType):
+    """What one of the estimator's own checks accepts; ``advice`` is said of what it refuses."""
 
-    name = "size"
+    def __init__(self, name: str, check: Callable[[str], object], advice: str) -> None:
+        self.name, self.check, self.advice = name, check, advice
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the amount as it was given."""
-        from latentsimplex.engines.memory import memory_budget
-
+        """Return the value as it was given."""
         try:
-            memory_budget(value)
+            self.check(value)
         except ValueError:
-            self.fail(f"{value!r} is no amount of memory: give bytes, or something like 2GB.", param, ctx)
+            self.fail(f"{value!r} {self.advice}", param, ctx)
         return str(value)
+
+
+DEVICE = Checked("device", check_device, "is unknown: choose cpu, cuda, cuda:1 and so on, mps or torch.")
+MEMORY = Checked("size", read_memory_limit, "is no amount of memory: give bytes, or something like 2GB.")

@@ -1,4 +1,4 @@
-"""Simulated data with a known answer, the real data that travel with the package, and readers of others."""
+"""Data sets: simulations with known clusters, bundled real data, and readers for data that users download."""
 
 from latentsimplex.datasets.allen import Brain, load_brain
 from latentsimplex.datasets.load import (

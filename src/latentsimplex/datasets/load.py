@@ -1,4 +1,4 @@
-"""Real data that travel with the package; data/LICENCES.md gives the origin and licence of each file."""
+"""Bundled real data; data/LICENCES.md gives the origin and licence of each file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 _DATA = files("latentsimplex.datasets") / "data"
 
-# In the paper's order, which numbers the views 1 to 6.
+# In the paper's order.
 _DIGIT_VIEWS = {
     "fou": "76 Fourier coefficients of the character shapes",
     "fac": "216 profile correlations",

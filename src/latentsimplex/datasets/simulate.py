@@ -1,4 +1,4 @@
-"""The simulations of the paper, each with the answer that a perfect method would give.
+"""The simulations of the paper, each with its true clusters and the oracle's probabilities.
 
 ======  ============  ===========  =================================================
 symbol  name here     shape        what it is
@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 from scipy.stats import cauchy, expon, norm, weibull_max
 
 # weibull_max with shape 1 is the mirrored exponential, -Exp(1).
@@ -74,7 +75,7 @@ class Simulation:
         return np.stack([memberships.argmax(axis=1) for memberships in self.oracle])
 
     def coassignment(self, pattern: int = 0) -> np.ndarray:
-        """Chance that two samples share a cluster under a pattern, the matrix W W^T of its oracle W.
+        """Probability that two samples share a cluster under a pattern, the matrix W W^T of its oracle W.
 
         The diagonal is that of the product, sum_k w_ik^2, the chance that two independent draws for one
         sample agree: below 1 wherever its cluster is in doubt.
@@ -102,11 +103,11 @@ def running_example(
 ) -> Simulation:
     """Three views in the plane: two that share three clusters and one with two clusters of its own.
 
-    Clusters are Gaussian with unit variance. The three centres stand on an equilateral triangle, which view 2
+    Clusters are Gaussian with unit variance. The three centres stand on an equilateral triangle, which view 1
     turns by a right angle. The paper shows this example but does not state its centres.
 
-    The oracle is Pr(c_i = k | y_i^(1), y_i^(2)) for pattern 0, which two views inform, and
-    Pr(c_i = k | y_i^(3)) for pattern 1.
+    The oracle is Pr(c_i = k | y_i^(0), y_i^(1)) for pattern 0, which two views inform, and
+    Pr(c_i = k | y_i^(2)) for pattern 1.
 
     Parameters
     ----------
@@ -139,17 +140,18 @@ def running_example(
     ]
     views = [_gaussian_view(rng, mine, mu) for mine, mu in zip(labels, centres, strict=True)]
     first, second, third = (_gaussian_log_density(view, mu) for view, mu in zip(views, centres, strict=True))
-    return Simulation(views, labels, np.array([0, 0, 1]), [_posterior(first + second), _posterior(third)])
+    oracle = [softmax(first + second, axis=1), softmax(third, axis=1)]
+    return Simulation(views, labels, np.array([0, 0, 1]), oracle)
 
 
 def consensus_example(
     n_samples: int = 300, separation: float = 1.0, random_state: int | np.random.Generator | None = None
 ) -> Simulation:
-    """Ten one-dimensional views: two clusters in the first, three in the second, none in the other eight.
+    """Ten one-dimensional views: two clusters in view 0, three in view 1, none in the other eight.
 
-    View 1 mixes N(0, 1) and N(2, 1); view 2 mixes N(0, 1), N(1, 1) and N(2, 1); views 3 to 10 are N(0, 1).
+    View 0 mixes N(0, 1) and N(2, 1); view 1 mixes N(0, 1), N(1, 1) and N(2, 1); views 2 to 9 are N(0, 1).
     The paper reports a consensus of three clusters but leaves open how the two clusterings relate. Here view
-    1 merges the first two of view 2's clusters, so that a consensus of three exists; its two clusters
+    0 merges the first two of view 1's clusters, so that a consensus of three exists; its two clusters
     therefore hold two thirds and one third of the samples.
 
     The oracle of patterns 0 and 1 is Pr(c_i = k | y_i) given that pattern's own view alone; that of pattern
@@ -158,7 +160,7 @@ def consensus_example(
     Parameters
     ----------
     n_samples : int
-        Number of samples, at least 3; view 2's clusters are as equal in size as that allows.
+        Number of samples, at least 3; view 1's clusters are as equal in size as that allows.
     separation : float
         Factor on the centres: 1 is the paper's, where clusters overlap heavily; more pulls them apart.
     random_state : int, Generator or None
@@ -190,8 +192,8 @@ def consensus_example(
         labels=np.stack([coarse, fine] + [np.zeros_like(fine)] * _NOISE_VIEWS),
         patterns=np.array([0, 1] + [2] * _NOISE_VIEWS),
         oracle=[
-            _posterior(_gaussian_log_density(two, coarse_centres), weights=np.array([2 / 3, 1 / 3])),
-            _posterior(_gaussian_log_density(three, fine_centres)),
+            softmax(_gaussian_log_density(two, coarse_centres) + np.log([2 / 3, 1 / 3]), axis=1),
+            softmax(_gaussian_log_density(three, fine_centres), axis=1),
             np.ones((n_samples, 1)),
         ],
     )
@@ -247,7 +249,7 @@ def single_view(
     draws = np.array([[law.rvs(n_samples, random_state=rng) for law in laws] for laws in clusters])
     view = draws[labels, :, np.arange(n_samples)]
     log_density = np.array([x_law.logpdf(view[:, 0]) + y_law.logpdf(view[:, 1]) for x_law, y_law in clusters])
-    return Simulation([view], labels[None], np.array([0]), [_posterior(log_density.T)])
+    return Simulation([view], labels[None], np.array([0]), [softmax(log_density.T, axis=1)])
 
 
 def many_views(
@@ -344,10 +346,3 @@ def _gaussian_view(rng: np.random.Generator, labels: np.ndarray, centres: np.nda
 def _gaussian_log_density(view: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Log density of each sample under each cluster, up to a constant that all clusters share."""
     return -0.5 * np.square(view[:, None, :] - centres).sum(axis=-1)
-
-
-def _posterior(log_density: np.ndarray, weights: np.ndarray | float = 1.0) -> np.ndarray:
-    """Bayes' rule by rows, with equal weights unless given; all but one density in a row may be zero."""
-    log_joint = log_density + np.log(weights)
-    joint = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
-    return joint / joint.sum(axis=1, keepdims=True)

@@ -4,26 +4,16 @@
 ['running-example', 'consensus-example', 'table1', 'views-50k', 'digits', 'brain', 'leukaemia']
 """
 
-from latentsimplex.experiments import (
-    brain,
-    consensus_example,
-    digits,
-    leukaemia,
-    running_example,
-    table1,
-    views_50k,
-)
+from latentsimplex.base.table import Table
+from latentsimplex.experiments import consensus_example, digits, genes, running_example, table1, views_50k
 from latentsimplex.experiments.result import Experiment, Result
-from latentsimplex.experiments.table import Table
 
 EXPERIMENTS: dict[str, Experiment] = {
     "running-example": Experiment(
-        "Figures 1 to 5: three views, two patterns, and the two penalties on memberships",
-        running_example.run,
+        "Figures 1 to 5: three views, two patterns, and the two penalties on memberships", running_example.run
     ),
     "consensus-example": Experiment(
-        "Figure 6: ten views, eight of them noise, and their consensus",
-        consensus_example.run,
+        "Figure 6: ten views, eight of them noise, and their consensus", consensus_example.run
     ),
     "table1": Experiment(
         "Table 1 and the appendix: six single-view settings against nine clusterers, and the limit case",
@@ -35,18 +25,15 @@ EXPERIMENTS: dict[str, Experiment] = {
         options=("n_views",),
     ),
     "digits": Experiment(
-        "Table 2 and Figure 9: handwritten digits in six views, against spectral clustering",
-        digits.run,
+        "Table 2 and Figure 9: handwritten digits in six views, against spectral clustering", digits.run
     ),
     "brain": Experiment(
         "Figure 10: genes as views of aged brains against covariates; needs the Allen Institute's data",
-        brain.run,
+        genes.run_brain,
         options=("n_views", "data"),
     ),
     "leukaemia": Experiment(
-        "The same with the bundled leukaemia data",
-        leukaemia.run,
-        options=("n_views",),
+        "The same with the bundled leukaemia data", genes.run_leukaemia, options=("n_views",)
     ),
 }
 

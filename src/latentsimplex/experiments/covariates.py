@@ -1,4 +1,4 @@
-"""Labels against covariates: normalised mutual information, its maximum over labelings, and what chance gives.
+"""Labels compared with covariates: normalised mutual information, its maximum over labelings, what chance gives.
 
 | symbol | name in code | shape | what it is |
 |---|---|---|---|
@@ -7,9 +7,10 @@
 | NMI | scores | (L,) | 2 (H(a) + H(b) - H(a, b)) / (H(a) + H(b)), the arithmetic-mean variant |
 | MaxNMI | largest | | the largest NMI of a covariate over labelings, and so over views |
 
-As in the paper numbers are compared as levels too; the comparison itself is that of ``latentsimplex.screening``. The
-more levels a covariate has, or a labeling, the larger is NMI between unrelated ones. A fixed cut-off is therefore not
-the same test for every covariate; the permutation p-value of MaxNMI is.
+As in the paper numbers are compared as levels too; the comparison itself is that of
+``latentsimplex.analysis.screening``. The more levels a covariate has, or a labeling, the larger is NMI between
+unrelated ones. A fixed cut-off is therefore not the same test for every covariate; the permutation p-value of
+MaxNMI is.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latentsimplex._types import Array, Indices
-from latentsimplex.screening import screen
+from latentsimplex.analysis.screening import screen
+from latentsimplex.base.checks import renumber_labels
+from latentsimplex.base.types import Array, Indices
 
 MOST_VALUES = 7
 """Numbers with more distinct values than this are cut at their quartiles; scores such as 0 to 6 are not."""
@@ -69,8 +71,6 @@ class Association:
     ----------
     scores : ndarray, shape (L,)
         NMI of each labeling with the covariate.
-    best : int
-        The first labeling with the largest NMI.
     n_samples : int
         Samples with a value, which alone are compared.
     baseline : float
@@ -82,7 +82,6 @@ class Association:
     """
 
     scores: Array
-    best: int
     n_samples: int
     baseline: float
     threshold: float
@@ -91,10 +90,10 @@ class Association:
     @property
     def largest(self) -> float:
         """The largest NMI."""
-        return float(self.scores[self.best])
+        return float(self.scores.max())
 
 
-def as_levels(column: np.ndarray, most_values: int = MOST_VALUES) -> Levels:
+def as_levels(column: np.ndarray) -> Levels:
     """Return a covariate as levels; nan and "" are missing.
 
     Text is taken as categories and numbers with few distinct values as they are. Other numbers are cut at
@@ -110,7 +109,7 @@ def as_levels(column: np.ndarray, most_values: int = MOST_VALUES) -> Levels:
     present = ~np.isnan(column.astype(float)) if numeric else column.astype(str) != ""
     values = column[present]
     kind = "values" if numeric else "categories"
-    if numeric and len(np.unique(values)) > most_values:
+    if numeric and len(np.unique(values)) > MOST_VALUES:
         kind = "quartiles"
         cuts = np.unique(np.quantile(values, [0.25, 0.5, 0.75]))
         values = np.searchsorted(cuts, values, side="left")
@@ -122,17 +121,13 @@ def as_levels(column: np.ndarray, most_values: int = MOST_VALUES) -> Levels:
 def distinct_labelings(labels: np.ndarray) -> tuple[Indices, Indices]:
     """Return the distinct partitions among rows of labels, and which of them each row is.
 
-    Labels are numbered by first appearance, so that the same partition under other names is the same row.
+    The same partition under other names is the same row: its labels are numbered as they first appear.
 
     >>> labelings, which = distinct_labelings(np.array([[0, 0, 1], [1, 1, 0], [0, 1, 1]]))
     >>> labelings.tolist(), which.tolist()
     ([[0, 0, 1], [0, 1, 1]], [0, 0, 1])
     """
-    renamed = np.empty(labels.shape, dtype=np.intp)
-    for row, own in zip(renamed, labels, strict=True):
-        _, first, inverse = np.unique(own, return_index=True, return_inverse=True)
-        row[:] = np.argsort(np.argsort(first))[inverse.reshape(-1)]
-    labelings, which = np.unique(renamed, axis=0, return_inverse=True)
+    labelings, which = np.unique(renumber_labels(labels), axis=0, return_inverse=True)
     return labelings, which.reshape(-1)
 
 
@@ -170,21 +165,10 @@ def associate(
         random_state=rng,
     )
     assert found.baselines is not None
-    scores = found.statistics[:, 0]
     return Association(
-        scores=scores,
-        best=int(scores.argmax()),
+        scores=found.statistics[:, 0],
         n_samples=int(found.n_samples[0]),
         baseline=float(found.baselines[0]),
         threshold=float(found.threshold(LEVEL)[0]),
         p_value=float(found.maxima_p_values[0]),
     )
-
-
-def ranked_views(scores: np.ndarray, certainty: np.ndarray) -> Indices:
-    """Return the views by score, largest first; ties by how surely a view follows its pattern, then in order.
-
-    >>> ranked_views(np.array([0.1, 0.4, 0.4, 0.4]), np.array([1.0, 0.6, 0.9, 0.6]))
-    array([2, 1, 3, 0])
-    """
-    return np.lexsort((-certainty, -scores))

@@ -3,59 +3,73 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import ceil
-from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from latentsimplex._types import Array
-from latentsimplex.calibration import constant_brier, pair_brier
+from latentsimplex.base.table import Table
+from latentsimplex.base.types import Array
 from latentsimplex.datasets import Digits, load_digits
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.experiments.certainty import confidence, doubt_auc, misplaced
-from latentsimplex.experiments.model import N_INIT, VARIANTS, nmi, paper_similarity
+from latentsimplex.experiments.model import (
+    ABOUT_VARIANTS,
+    VARIANTS,
+    Fits,
+    doubt_auc,
+    find_misplaced,
+    nmi,
+    paper_similarity,
+)
 from latentsimplex.experiments.peers import (
     INSTALL_MVLEARN,
     N_NEIGHBOURS,
-    concatenated,
-    coregularised,
+    concatenate,
+    coregularised_spectral,
     peer_labels,
     spectral_of_neighbours,
     spectral_of_similarity,
 )
-from latentsimplex.experiments.result import Progress, Result, write_result
-from latentsimplex.experiments.seeds import Record, mean, seeds, spread
-from latentsimplex.experiments.table import Cell, Table
+from latentsimplex.experiments.result import (
+    AIM,
+    Findings,
+    Progress,
+    Record,
+    Repetition,
+    compare_variants,
+    mean,
+    over_seeds,
+    repeat,
+    spread,
+)
 from latentsimplex.plots import panels, plot_heatmap
+from latentsimplex.uncertainty.calibration import constant_brier, pair_brier
 
 N_CLUSTERS, N_PATTERNS = 10, 6
 VIEWS = ("fou", "fac", "kar", "pix", "zer", "mor")
 
-Row = tuple[str, str]
-"""What a row of Table 2 scores: a method, and what it was given or was asked for."""
-SPECTRAL, COREGULARISED, LSP = "spectral clustering of S", "co-regularised spectral clustering", "LSP"
+SPECTRAL, COREGULARISED = "spectral clustering of S", "co-regularised spectral clustering"
 NEIGHBOURS = f"spectral clustering of {N_NEIGHBOURS} neighbours"
 SIDE_BY_SIDE, ALL, CONSENSUS = "features side by side", "all views", "consensus"
 STANDARDISED, BALANCED = "standardised features side by side", "the same, views over sqrt(p)"
-ROWS: list[Row] = [
-    *((SPECTRAL, view) for view in VIEWS),
-    (SPECTRAL, SIDE_BY_SIDE),
-    (COREGULARISED, ALL),
-    *((f"{LSP}, {name}", view) for name in VARIANTS for view in (*VIEWS, CONSENSUS)),
-    (NEIGHBOURS, STANDARDISED),
-    (NEIGHBOURS, BALANCED),
-]
-PAPER_SPECTRAL = (0.571, 0.618, 0.646, 0.635, 0.523, 0.474)
-PAPER_LSP = (0.697, 0.706, 0.697, 0.705, 0.705, 0.474, 0.742)
-PAPER: dict[Row, float | None] = dict(
-    zip(ROWS, (*PAPER_SPECTRAL, 0.619, 0.768, *PAPER_LSP * len(VARIANTS), None, None), strict=True)
-)
+PAPER_SPECTRAL = dict(zip(VIEWS, (0.571, 0.618, 0.646, 0.635, 0.523, 0.474), strict=True))
+PAPER_LSP = dict(zip((*VIEWS, CONSENSUS), (0.697, 0.706, 0.697, 0.705, 0.705, 0.474, 0.742), strict=True))
+Row = tuple[str, str]
+"""What a row of Table 2 scores: a method, and what it was given or was asked for."""
+PAPER: dict[Row, float | None] = {
+    **{(SPECTRAL, view): score for view, score in PAPER_SPECTRAL.items()},
+    (SPECTRAL, SIDE_BY_SIDE): 0.619,
+    (COREGULARISED, ALL): 0.768,
+    **{(name, given): score for name in VARIANTS for given, score in PAPER_LSP.items()},
+    (NEIGHBOURS, STANDARDISED): None,
+    (NEIGHBOURS, BALANCED): None,
+}
 
-NMI = "NMI"
-LIVE, APART, CLUSTERS = "live patterns", "views 1-5 together, 6 apart", "clusters in the consensus"
+LIVE, APART, CLUSTERS = "live patterns", "views 0-4 together, 5 apart", "clusters in the consensus"
 BRIER, MISPLACED = "Brier score of pairs", "share of samples misplaced"
 DOUBT, DOUBT_HEAVIEST = "AUC of doubt, consensus", "AUC of doubt, heaviest pattern"
 QUANTITIES = (LIVE, APART, CLUSTERS, BRIER, MISPLACED, DOUBT, DOUBT_HEAVIEST)
@@ -66,61 +80,39 @@ COLUMNS = 4
 """Most heat maps in a row of a figure."""
 
 
-def run(n_seeds: int, out: Path, progress: Progress | None = None, *, n_samples: int | None = None) -> Result:
-    """Score the model and spectral clusterings on the digits over seeds; draw the first seed.
+@over_seeds
+def run(seeds: range, say: Progress, n_samples: int = 2000) -> Findings:
+    """Score the model and spectral clusterings on the digits, which each seed shuffles."""
+    patterns: list[list[Any]] = []
 
-    Parameters
-    ----------
-    n_seeds : int
-        Repetitions, each with a shuffle of the data and models of its own seed.
-    out : Path
-        Folder for the tables and the figures, made if missing.
-    progress : callable or None
-        Called with a line before the spectral clusterings and before each fit of the model.
-    n_samples : int or None
-        Samples, equally many of each digit; None is all 2,000.
-
-    Returns
-    -------
-    Result
-    """
-    scores: dict[Row, list[Record]] = {row: [] for row in ROWS}
-    certainty: dict[str, list[Record]] = {name: [] for name in VARIANTS}
-    patterns: list[list[Cell]] = []
-    figures: dict[str, Figure] = {}
-    for seed in seeds(n_seeds):
-        first = not figures
+    def run_seed(seed: int) -> Repetition:
         data = draw_digits(n_samples, seed)
-        if progress is not None:
-            progress(f"digits, seed {seed}, spectral clusterings")
-        found = score_peers(data, seed)
-        if first:
-            figures["figure9-similarities"] = _figure_similarities(data)
+        say(f"digits, seed {seed}, spectral clusterings")
+        found: dict[str, Record] = {}
+        for (method, given), score in score_peers(data, seed).items():
+            found.setdefault(method, {})[f"NMI of {given}"] = score
+        fits: Fits = {}
         for name, fit in VARIANTS.items():
-            if progress is not None:
-                progress(f"digits, seed {seed}, {name}")
-            model = fit(data.views, N_CLUSTERS, N_PATTERNS, seed)
-            found.update(score_views(data, model, name))
-            certainty[name].append(certainty_of(data, model))
-            patterns += [[name, seed, *row] for row in _patterns(model)]
-            if first:
-                figures[f"figure9-{name.replace(' ', '-')}"] = _figure_patterns(data, model)
-        for row, score in found.items():
-            scores[row].append({NMI: score})
+            say(f"digits, seed {seed}, {name}")
+            fits[name] = fit(data.views, N_CLUSTERS, N_PATTERNS, seed)
+            found[name] = measure(data, fits[name])
+            patterns.extend([name, seed, *row] for row in _list_patterns(fits[name]))
+        return Repetition(IDEAL, found, partial(_draw_figures, data, fits))
+
+    _, found, figures = repeat(run_seed, seeds)
+    columns = ["settings", "seed", "pattern", "views", "clusters", "weight"]
     tables = {
-        "table2": _table(scores),
-        "digits-certainty": _certainty_table(certainty, constant_brier(data.labels)),
-        "digits-patterns": Table(["settings", "seed", "pattern", "views", "clusters", "weight"], patterns),
+        "table2": _tabulate_scores(found),
+        "digits-certainty": _compare_certainty(found, n_samples),
+        "digits-patterns": Table.from_rows(columns, patterns),
     }
-    return write_result(out, tables, figures, _notes(scores, certainty, len(data.labels)))
+    return Findings(tables, figures, _write_notes(found, n_samples))
 
 
-def draw_digits(n_samples: int | None, seed: int) -> Digits:
-    """Return the digits in the seed's order, or the first of each digit until there are ``n_samples``."""
+def draw_digits(n_samples: int, seed: int) -> Digits:
+    """Return ``n_samples`` digits in the order of a seed: the first of each digit, until there are so many."""
     digits = load_digits(random_state=seed)
     labels = digits.labels
-    if n_samples is None:
-        return digits
     if n_samples > len(labels):
         raise ValueError(f"n_samples={n_samples} is more than there are: give at most {len(labels)}.")
     earlier = np.eye(10)[labels].cumsum(axis=0)[np.arange(len(labels)), labels]
@@ -136,82 +128,80 @@ def score_peers(data: Digits, seed: int) -> dict[Row, float]:
     inputs = {**data.views, SIDE_BY_SIDE: np.hstack(views)}
     for name, view in inputs.items():
         labels[SPECTRAL, name] = peer_labels(spectral_of_similarity(N_CLUSTERS, seed), paper_similarity(view))
-    several = coregularised(N_CLUSTERS, seed)
+    several = coregularised_spectral(N_CLUSTERS, seed)
     if several is not None:
         labels[COREGULARISED, ALL] = peer_labels(several, views)
     for name, balanced in ((STANDARDISED, False), (BALANCED, True)):
-        features = concatenated(views, balanced=balanced)
+        features = concatenate(views, balanced=balanced)
         labels[NEIGHBOURS, name] = peer_labels(spectral_of_neighbours(N_CLUSTERS, seed), features)
     return {row: nmi(data.labels, own) for row, own in labels.items()}
 
 
-def score_views(data: Digits, model: LatentSimplexPosition, name: str) -> dict[Row, float]:
-    method = f"{LSP}, {name}"
-    scores = {
-        (method, view): nmi(data.labels, own) for view, own in zip(VIEWS, model.view_labels_, strict=True)
-    }
-    return {**scores, (method, CONSENSUS): nmi(data.labels, model.labels_)}
+def measure(data: Digits, model: LatentSimplexPosition) -> Record:
+    """Return the NMI of each view's labels and of the consensus, and what the model says of its own certainty.
 
-
-def certainty_of(data: Digits, model: LatentSimplexPosition) -> Record:
-    """Return what the model says of its own certainty; an AUC is left out where no sample is misplaced."""
+    An AUC is left out where no sample is misplaced.
+    """
     P, labels = model.coassignment(), model.labels_
-    wrong = misplaced(labels, data.labels)
-    record = {
+    wrong = find_misplaced(labels, data.labels)
+    wrong_heaviest = find_misplaced(model.pattern_labels_[0], data.labels)
+    sureness = P.mean_by_cluster(labels)[np.arange(len(labels)), labels]
+    doubts = {
+        DOUBT: doubt_auc(sureness, wrong),
+        DOUBT_HEAVIEST: doubt_auc(model.memberships_[0].max(axis=1), wrong_heaviest),
+    }
+    return {
+        **{
+            f"NMI of {view}": nmi(data.labels, own)
+            for view, own in zip(VIEWS, model.view_labels_, strict=True)
+        },
+        f"NMI of {CONSENSUS}": nmi(data.labels, labels),
         LIVE: float(model.n_patterns_),
         APART: float(len(set(model.view_patterns_[:5])) == 1 and model.n_patterns_ == 2),
         CLUSTERS: float(model.consensus_.n_clusters),
         BRIER: pair_brier(P, data.labels),
         MISPLACED: float(wrong.mean()),
+        **{quantity: auc for quantity, auc in doubts.items() if auc is not None},
     }
-    doubts = {
-        DOUBT: doubt_auc(confidence(P, labels), wrong),
-        DOUBT_HEAVIEST: doubt_auc(
-            model.memberships_[0].max(axis=1), misplaced(model.pattern_labels_[0], data.labels)
-        ),
-    }
-    return {**record, **{quantity: auc for quantity, auc in doubts.items() if auc is not None}}
 
 
-def _patterns(model: LatentSimplexPosition) -> list[list[Cell]]:
+def _list_patterns(model: LatentSimplexPosition) -> list[list[Any]]:
     """Return a row for each live pattern, and one for the consensus: its views, clusters and weight."""
-    rows: list[list[Cell]] = []
+    rows: list[list[Any]] = []
     for l in range(model.n_patterns_):
-        views = ", ".join(_followers(model, l))
-        rows.append([l + 1, views, int(model.n_clusters_[l]), float(model.pattern_weights_[l])])
+        clusters, weight = int(model.n_clusters_[l]), float(model.pattern_weights_[l])
+        rows.append([l, _name_followers(model, l), clusters, weight])
     included = ", ".join(name for name in VIEWS if name not in model.consensus_.excluded)
     return [*rows, [CONSENSUS, included, model.consensus_.n_clusters, None]]
 
 
-def _followers(model: LatentSimplexPosition, pattern: int) -> list[str]:
-    return [VIEWS[v] for v in np.flatnonzero(model.view_patterns_ == pattern)]
+def _name_followers(model: LatentSimplexPosition, pattern: int) -> str:
+    return ", ".join(VIEWS[v] for v in np.flatnonzero(model.view_patterns_ == pattern))
 
 
-def _table(scores: dict[Row, list[Record]]) -> Table:
-    rows = [[*row, PAPER[row], *spread(records, NMI)] for row, records in scores.items()]
-    return Table(["method", "of", "paper", "mean", "sd"], rows)
+def _tabulate_scores(found: dict[str, list[Record]]) -> Table:
+    """Return Table 2, with blanks for methods that are not installed."""
+    rows = []
+    for (method, given), paper in PAPER.items():
+        label = f"LSP, {method}" if method in VARIANTS else method
+        rows.append([label, given, paper, *spread(found.get(method, []), f"NMI of {given}")])
+    return Table.from_rows(["method", "of", "paper", "mean", "sd"], rows)
 
 
-def _certainty_table(certainty: dict[str, list[Record]], constant: float) -> Table:
-    columns = ["quantity", "truth or ceiling", "without information", "paper"]
-    columns += [f"{name}, {statistic}" for name in certainty for statistic in ("mean", "sd")]
+def _compare_certainty(found: dict[str, list[Record]], n_samples: int) -> Table:
+    """Return a row per quantity, with what a forecast without information would get."""
+    constant = constant_brier(np.arange(n_samples) % 10)  # samples have equally many of each digit
     blind = {BRIER: constant, DOUBT: 0.5, DOUBT_HEAVIEST: 0.5}
-    rows: list[list[Cell]] = []
-    for quantity in QUANTITIES:
-        row: list[Cell] = [quantity, IDEAL.get(quantity), blind.get(quantity), PAPER_CERTAINTY.get(quantity)]
-        for records in certainty.values():
-            row += spread(records, quantity)
-        rows.append(row)
-    return Table(columns, rows)
+    known = {AIM: IDEAL, "without information": blind, "paper": PAPER_CERTAINTY}
+    return compare_variants(QUANTITIES, known, {name: found[name] for name in VARIANTS})
 
 
-def _notes(scores: dict[Row, list[Record]], certainty: dict[str, list[Record]], n_samples: int) -> list[str]:
+def _write_notes(found: dict[str, list[Record]], n_samples: int) -> list[str]:
     notes = [
         f"NMI with the digit of each of {n_samples:,} samples; the paper has all 2,000. Bounds are d = {N_PATTERNS}, "
-        f"g = {N_CLUSTERS}. Paper settings are those of its text with {N_INIT} random starts, default settings "
-        "those of a user who gives none.",
+        f"g = {N_CLUSTERS}. {ABOUT_VARIANTS}",
         "Spectral clustering of S is given the similarities of the paper settings. Views of one pattern share P "
-        "and so their labels: the paper's small differences between views 1 to 5 cannot come from the model.",
+        "and so their labels: the paper's small differences between views 0 to 4 cannot come from the model.",
         f"Not in the paper: spectral clustering of the graph of {N_NEIGHBOURS} nearest neighbours, among the "
         "strongest that we know on these data.",
         "The Brier score is the mean over pairs of (P - [same digit])^2, that of the constant forecast without "
@@ -219,7 +209,7 @@ def _notes(scores: dict[Row, list[Record]], certainty: dict[str, list[Record]], 
         "a misplaced sample is less sure than another. Sureness is the mean co-assignment with the rest of the "
         "cluster, in the heaviest pattern the largest membership.",
     ]
-    if scores[COREGULARISED, ALL]:
+    if COREGULARISED in found:
         notes.append(
             "Co-regularised spectral clustering is mvlearn's at its defaults; the paper quotes Kumar and others (2011)."
         )
@@ -227,46 +217,54 @@ def _notes(scores: dict[Row, list[Record]], certainty: dict[str, list[Record]], 
         notes.append(
             f"Co-regularised spectral clustering is blank because mvlearn is not installed: {INSTALL_MVLEARN}"
         )
-    best = max(mean(scores[NEIGHBOURS, name], NMI) for name in (STANDARDISED, BALANCED))
-    for name, records in certainty.items():
-        score = mean(scores[f"{LSP}, {name}", CONSENSUS], NMI)
+    best = max(mean(found[NEIGHBOURS], f"NMI of {given}") for given in (STANDARDISED, BALANCED))
+    for name in VARIANTS:
+        live, clusters, score = (mean(found[name], q) for q in (LIVE, CLUSTERS, f"NMI of {CONSENSUS}"))
         notes.append(
-            f"With {name}: {mean(records, LIVE):.1f} live patterns, {mean(records, CLUSTERS):.1f} clusters in the "
-            f"consensus, NMI {score:.3f} on average; the paper has 2 patterns and {PAPER_LSP[-1]}."
+            f"With {name}: {live:.1f} live patterns, {clusters:.1f} clusters in the consensus, NMI {score:.3f} on "
+            f"average; the paper has 2 patterns and {PAPER_LSP[CONSENSUS]}."
         )
         if score < best:
             notes.append(f"Spectral clustering of nearest neighbours, at {best:.3f}, is ahead of {name}.")
     return notes
 
 
-def _figure_similarities(data: Digits) -> Figure:
+def _draw_figures(data: Digits, fits: Fits) -> dict[str, Figure]:
+    patterns = {
+        f"figure9-{name.replace(' ', '-')}": _draw_patterns(data, model) for name, model in fits.items()
+    }
+    return {"figure9-similarities": _draw_similarities(data), **patterns}
+
+
+def _draw_similarities(data: Digits) -> Figure:
     """Draw S of each view, samples in the order of digits."""
     figure, axes = panels(2, 3, 3.2, 3.1)
     for ax, (name, view) in zip(axes.flat, data.views.items(), strict=True):
-        _draw(paper_similarity(view), data.labels, None, f"$S$ of {name}", ax)
+        _draw_matrix(paper_similarity(view), data.labels, None, f"$S$ of {name}", ax)
     figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.6, label="similarity")
     return figure
 
 
-def _figure_patterns(data: Digits, model: LatentSimplexPosition) -> Figure:
+def _draw_patterns(data: Digits, model: LatentSimplexPosition) -> Figure:
     """Draw P of each live pattern and of the consensus, samples in the order of digits, then of clusters."""
     n_panels = model.n_patterns_ + 1
     n_rows = ceil(n_panels / COLUMNS)
     figure, axes = panels(n_rows, ceil(n_panels / n_rows), 3.3, 3.4)
     for l, ax in enumerate(axes.flat):
         if l < model.n_patterns_:
-            title = fill(f"$P$ of {', '.join(_followers(model, l))}: {model.n_clusters_[l]} clusters", 32)
-            _draw(model.coassignment(pattern=l).toarray(), data.labels, model.pattern_labels_[l], title, ax)
+            title = fill(f"$P$ of {_name_followers(model, l)}: {model.n_clusters_[l]} clusters", 32)
+            P = model.coassignment(pattern=l).toarray()
+            _draw_matrix(P, data.labels, model.pattern_labels_[l], title, ax)
         elif l == model.n_patterns_:
             title = f"consensus $\\bar{{P}}$: {model.consensus_.n_clusters} clusters"
-            _draw(model.coassignment().toarray(), data.labels, model.labels_, title, ax)
+            _draw_matrix(model.coassignment().toarray(), data.labels, model.labels_, title, ax)
         else:
             ax.set_axis_off()
     figure.colorbar(axes[0, 0].images[0], ax=axes, shrink=0.8, label="probability")
     return figure
 
 
-def _draw(matrix: Array, digits: np.ndarray, within: np.ndarray | None, title: str, ax: Axes) -> None:
+def _draw_matrix(matrix: Array, digits: np.ndarray, within: np.ndarray | None, title: str, ax: Axes) -> None:
     """Draw a heat map with the digits named along its side; single precision is plenty for colours."""
     plot_heatmap(matrix.astype(np.float32), digits, within, title=title, ax=ax)
     ends = np.cumsum(np.bincount(digits))

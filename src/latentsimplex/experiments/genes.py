@@ -1,28 +1,39 @@
-"""Each gene a view: screen, fit, and compare the clusters with clinical covariates (section 5.2.3)."""
+"""Each gene a view: screen, fit, and compare the clusters with clinical covariates (section 5.2.3).
+
+The paper's study is of 94 aged brains (Figure 10), whose data may not travel with the package; that of 128 leukaemia
+patients stands in for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from latentsimplex._types import Array, Indices
-from latentsimplex.datasets import Brain, Leukaemia
+from latentsimplex.base.checks import check_count
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.datasets import Brain, Leukaemia, load_brain, load_leukaemia
+from latentsimplex.datasets.allen import DOWNLOAD
 from latentsimplex.experiments.covariates import LEVEL, as_levels
-from latentsimplex.experiments.gene_tables import (
-    covariate_table,
-    gene_notes,
-    pattern_table,
-    summary_table,
-    top_genes_table,
+from latentsimplex.experiments.gene_trials import (
+    BRAIN,
+    CUT_OFF,
+    LEUKAEMIA,
+    N_TOP,
+    Study,
+    Trial,
+    Trials,
+    tabulate_covariates,
+    tabulate_patterns,
+    tabulate_summary,
+    tabulate_top_genes,
+    write_notes,
 )
-from latentsimplex.experiments.gene_trial import CUT_OFF, N_TOP, Study, Trial, Trials
 from latentsimplex.experiments.model import VARIANTS
-from latentsimplex.experiments.result import Progress, Result, write_result
-from latentsimplex.experiments.seeds import SEED_BASE, seeds
-from latentsimplex.options import check_count
+from latentsimplex.experiments.result import Findings, Progress, over_seeds
 from latentsimplex.plots import new_figure, plot_maxima, plot_top_views
 
 N_GENES = 1000
@@ -44,42 +55,52 @@ def screen_genes(expression: Array, n_genes: int = N_GENES) -> Indices:
     return able[np.argsort(-spread[able] / median[able], kind="stable")[:n_genes]]
 
 
+@over_seeds
+def run_brain(seeds: range, say: Progress, data: Path | None = None, **sizes: Any) -> Findings:
+    """Study the brain data in the user's own copy (Figure 10), which ``datasets.load_brain`` reads."""
+    if data is None:
+        raise ValueError(
+            "The brain data may not travel with the package: give --data, a folder with the gene expression matrix "
+            f"and the donor information from {DOWNLOAD}."
+        )
+    return run_study(BRAIN, load_brain(data), seeds, say, **sizes)
+
+
+@over_seeds
+def run_leukaemia(seeds: range, say: Progress, **sizes: Any) -> Findings:
+    """Study the bundled leukaemia data."""
+    return run_study(LEUKAEMIA, load_leukaemia(), seeds, say, **sizes)
+
+
 def run_study(
     study: Study,
     data: Brain | Leukaemia,
-    n_seeds: int,
-    out: Path,
-    progress: Progress | None = None,
-    *,
+    seeds: range,
+    say: Progress,
     n_samples: int | None = None,
-    n_views: int | None = None,
-) -> Result:
-    """Fit the screened genes over seeds of the model, score them against covariates; draw the first seed.
+    n_views: int = N_GENES,
+) -> Findings:
+    """Fit the screened genes with seeds of the model, and score them against covariates.
 
     Parameters
     ----------
     study : Study
     data : Brain or Leukaemia
-    n_seeds : int
-        Repetitions, each with starts and permutations of its own seed; the data are the same.
-    out : Path
-        Folder for the tables and the figures, made if missing.
-    progress : callable or None
+    seeds : range
+        Of starts and of permutations; the data are the same.
+    say : callable
         Called with a line before each fit.
     n_samples : int or None
         Samples, drawn at random once for all seeds; None is all.
-    n_views : int or None
-        Genes that the screen keeps; None is the paper's 1,000.
+    n_views : int
+        Genes that the screen keeps.
 
     Returns
     -------
-    Result
+    Findings
     """
-    repetitions = seeds(n_seeds)
-    rows = _subset(len(data.samples), n_samples)
-    genes = screen_genes(
-        data.expression[rows], N_GENES if n_views is None else check_count("n_views", n_views)
-    )
+    rows = _choose_samples(len(data.samples), n_samples)
+    genes = screen_genes(data.expression[rows], check_count("n_views", n_views))
     if not len(genes):
         raise ValueError("No gene varies around a median above 0, so there is none to fit: give other data.")
     levels = {name: as_levels(column[rows]) for name, column in data.covariates.items()}
@@ -90,36 +111,33 @@ def run_study(
         )
     views = data.expression[np.ix_(rows, genes)].T[:, :, None]
     trials: Trials = {variant: [] for variant in VARIANTS}
-    for seed in repetitions:
+    for seed in seeds:
         for variant, fit in VARIANTS.items():
-            if progress is not None:
-                progress(f"{study.name}, seed {seed}, {variant}")
-            trials[variant].append(Trial.of(fit(views, BOUND, BOUND, seed), usable, seed))
+            say(f"{study.name}, seed {seed}, {variant}")
+            trials[variant].append(Trial.from_fit(fit(views, BOUND, BOUND, seed), usable, seed))
     names = data.genes[genes]
-    tables, figures = {study.name: summary_table(study, trials)}, {}
+    tables, figures = {study.name: tabulate_summary(study, trials)}, {}
     for variant, own in trials.items():
         suffix = variant.replace(" ", "-")
-        tables[f"{study.name}-covariates-{suffix}"] = covariate_table(own, usable, names)
-        tables[f"{study.name}-patterns-{suffix}"] = pattern_table(own[0].model)
-        figures[f"{study.figure}-{suffix}"] = _figure(own[0], own[0].chosen(study))
+        tables[f"{study.name}-covariates-{suffix}"] = tabulate_covariates(own, usable, names)
+        tables[f"{study.name}-patterns-{suffix}"] = tabulate_patterns(own[0].model)
+        figures[f"{study.figure}-{suffix}"] = _draw_figure(own[0], own[0].choose_covariates(study))
     left_out = [name for name in levels if name not in usable]
-    notes = gene_notes(study, trials, data.expression.shape[1], BOUND, left_out)
-    result = write_result(out, tables, figures, notes)
-    # hundreds of rows, so beside the tables and not among those that are shown
-    top_genes_table(study, trials, names).to_csv(Path(out) / f"{study.name}-top-genes.csv")
-    return result
+    notes = write_notes(study, trials, data.expression.shape[1], BOUND, left_out)
+    top_genes = tabulate_top_genes(study, trials, names)
+    return Findings(tables, figures, notes, {f"{study.name}-top-genes": top_genes})
 
 
-def _subset(n: int, n_samples: int | None) -> Indices:
+def _choose_samples(n: int, n_samples: int | None) -> Indices:
     """Return which samples are taken, in order."""
     if n_samples is None:
         return np.arange(n)
     if check_count("n_samples", n_samples, least=2) > n:
         raise ValueError(f"n_samples={n_samples} is more than the {n} samples of the data: give at most {n}.")
-    return np.sort(np.random.default_rng(SEED_BASE).permutation(n)[:n_samples])
+    return np.sort(np.random.default_rng(0).permutation(n)[:n_samples])
 
 
-def _figure(trial: Trial, chosen: Sequence[str]) -> Figure:
+def _draw_figure(trial: Trial, chosen: Sequence[str]) -> Figure:
     """Draw MaxNMI of each covariate, largest first, and the top genes of the chosen ones."""
     figure = new_figure(11.0, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(0.46, 0.54))
@@ -135,7 +153,7 @@ def _figure(trial: Trial, chosen: Sequence[str]) -> Figure:
         ax=left,
     )
     scores = np.array([trial.view_scores(name) for name in chosen])
-    blocks = [scores[:, trial.ranking(name)[:N_TOP]] for name in chosen]
+    blocks = [scores[:, trial.rank_views(name)[:N_TOP]] for name in chosen]
     title = f"NMI of the top {blocks[0].shape[1]} genes of each covariate"
     plot_top_views(chosen, blocks, title=title, ax=right)
     figure.colorbar(right.images[0], ax=right, label="NMI")

@@ -21,16 +21,16 @@ from sklearn.cluster import (
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
-from latentsimplex._types import Array
+from latentsimplex.base.types import Array
 
 
-def peers(n_clusters: int, seed: int) -> dict[str, Any]:
+def make_peers(n_clusters: int, seed: int) -> dict[str, Any]:
     """Return the clusterers, unfitted, in the order of the table.
 
     Everything is at scikit-learn's default except the number of clusters, given to those that take
     one, and the seed, given to those that draw random numbers.
 
-    >>> len(peers(2, seed=0))
+    >>> len(make_peers(2, seed=0))
     9
     """
     return {
@@ -63,7 +63,7 @@ def spectral_of_neighbours(n_clusters: int, seed: int) -> SpectralClustering:
     )
 
 
-def coregularised(n_clusters: int, seed: int) -> Any | None:
+def coregularised_spectral(n_clusters: int, seed: int) -> Any | None:
     """Return mvlearn's co-regularised spectral clustering of several views at its defaults, unfitted.
 
     None where mvlearn is not installed: see ``INSTALL_MVLEARN``.
@@ -75,18 +75,17 @@ def coregularised(n_clusters: int, seed: int) -> Any | None:
     return cluster.MultiviewCoRegSpectralClustering(n_clusters, random_state=seed)
 
 
-def concatenated(views: Sequence[Array], *, balanced: bool = False) -> Array:
+def concatenate(views: Sequence[Array], *, balanced: bool = False) -> Array:
     """Return the standardised features of all views side by side.
 
     With ``balanced`` those of a view of p features are divided by sqrt(p), so that all views weigh the same.
 
     >>> views = [np.array([[0.0], [2.0]]), np.array([[1.0, 0.0], [3.0, 0.0]])]
-    >>> concatenated(views, balanced=True).round(2).tolist()
+    >>> concatenate(views, balanced=True).round(2).tolist()
     [[-1.0, -0.71, 0.0], [1.0, 0.71, 0.0]]
     """
-    scales = [np.sqrt(view.shape[1]) if balanced else 1.0 for view in views]
     scaled = [StandardScaler().fit_transform(view) for view in views]
-    return np.hstack([view / scale for view, scale in zip(scaled, scales, strict=True)])
+    return np.hstack([view / np.sqrt(view.shape[1]) for view in scaled] if balanced else scaled)
 
 
 def peer_labels(clusterer: Any, view: Array | Sequence[Array]) -> np.ndarray:

@@ -1,16 +1,26 @@
-"""What an experiment is, and what it leaves behind."""
+"""What an experiment is, what it measures over seeds, and what it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from latentsimplex.experiments.table import Table
+from latentsimplex.base.checks import check_count
+from latentsimplex.base.table import Table
 from latentsimplex.plots import save
 
+FILE_DIGITS = 6
+"""Significant digits of numbers in files."""
+AIM = "truth or ceiling"
+"""What a perfect method would get, as a column and among the records."""
+
+Record = dict[str, float]
+"""Quantities measured with one seed."""
 Progress = Callable[[str], None]
 """Called with a line about what is being computed."""
 
@@ -25,8 +35,7 @@ class Result:
 
 
 Run = Callable[..., Result]
-"""An experiment's function: ``run(n_seeds, out, progress=None, *, n_samples=None)`` runs over seeds 0 to
-``n_seeds - 1`` and writes tables and figures into ``out``; some take more, by keyword."""
+"""An experiment's function, made by :func:`over_seeds`."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +47,133 @@ class Experiment:
     options: tuple[str, ...] = ()
 
 
-def write_result(out: Path, tables: dict[str, Table], figures: dict[str, Figure], notes: list[str]) -> Result:
-    """Write each table as CSV and each figure as PNG, under its name, into a folder that is made if missing."""
-    out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        table.to_csv(out / f"{name}.csv")
-    paths = [save(figure, out / f"{name}.png") for name, figure in figures.items()]
-    return Result(tables, paths, notes)
+@dataclass(frozen=True)
+class Findings:
+    """What an experiment found: a :class:`Result` that is not yet written, and tables that are too long to be shown."""
+
+    tables: dict[str, Table]
+    figures: dict[str, Figure]
+    notes: list[str]
+    long_tables: dict[str, Table] = field(default_factory=dict)
+
+
+def over_seeds(find: Callable[..., Findings]) -> Run:
+    """Return the function that runs an experiment and writes what ``find(seeds, say, **options)`` returns."""
+
+    def run(n_seeds: int, out: Path, progress: Progress | None = None, **options: Any) -> Result:
+        """Run an experiment over seeds, and write tables as CSV and figures of the first seed as PNG.
+
+        Parameters
+        ----------
+        n_seeds : int
+            Repetitions, with seeds from 0. Data and model of one share theirs, so that it can be run alone.
+        out : Path
+            Folder for the files, made if missing.
+        progress : callable or None
+            Called with a line before each part.
+        **options
+            ``n_samples`` and what else the experiment takes; None is the paper's.
+
+        Returns
+        -------
+        Result
+        """
+        given = {name: option for name, option in options.items() if option is not None}
+        found = find(list_seeds(n_seeds), progress or be_silent, **given)
+        out = Path(out)
+        out.mkdir(parents=True, exist_ok=True)
+        for name, table in {**found.tables, **found.long_tables}.items():
+            table.to_csv(out / f"{name}.csv", FILE_DIGITS)
+        paths = [save(figure, out / f"{name}.png") for name, figure in found.figures.items()]
+        return Result(found.tables, paths, found.notes)
+
+    return run
+
+
+def list_seeds(n_seeds: int) -> range:
+    """Return the seeds of ``n_seeds`` repetitions."""
+    return range(check_count("n_seeds", n_seeds))
+
+
+def be_silent(line: str) -> None:
+    """Ignore progress messages: the default where no progress was asked for."""
+
+
+class Repetition(NamedTuple):
+    """What one seed gave: what a perfect method would get, what each variant got, and how they are drawn."""
+
+    aim: Record
+    found: Mapping[str, Record]
+    draw: Callable[[], dict[str, Figure]]
+
+
+class Repetitions(NamedTuple):
+    """What all seeds gave, a record each, and the figures of the first."""
+
+    aims: list[Record]
+    found: dict[str, list[Record]]
+    figures: dict[str, Figure]
+
+    def compare(self, paper: Record | None = None) -> Table:
+        """Return a row per quantity of the aims; ``paper`` adds a column of what the paper says."""
+        known: dict[str, Record] = {AIM: {quantity: mean(self.aims, quantity) for quantity in self.aims[0]}}
+        if paper is not None:
+            known["paper"] = paper
+        return compare_variants(self.aims[0], known, self.found)
+
+
+def repeat(run_seed: Callable[[int], Repetition], seeds: Iterable[int]) -> Repetitions:
+    """Run an experiment with each seed and draw the first."""
+    aims: list[Record] = []
+    found: dict[str, list[Record]] = {}
+    figures: dict[str, Figure] = {}
+    for seed in seeds:
+        one = run_seed(seed)
+        aims.append(one.aim)
+        for variant, record in one.found.items():
+            found.setdefault(variant, []).append(record)
+        figures = figures or one.draw()
+    return Repetitions(aims, found, figures)
+
+
+def mean(records: Sequence[Record], quantity: str) -> float:
+    """Return the mean of a quantity over seeds."""
+    return float(np.mean([record[quantity] for record in records]))
+
+
+def spread(records: Sequence[Record], quantity: str) -> tuple[float | None, float | None]:
+    """Return mean and standard deviation (n - 1 in the denominator) over the seeds in which a quantity is defined.
+
+    Both are None without such a seed, and the deviation is with a single one.
+
+    >>> spread([{"x": 1.0}, {}, {"x": 1.0}], "x"), spread([{"x": 1.0}], "x"), spread([{}], "x")
+    ((1.0, 0.0), (1.0, None), (None, None))
+    """
+    values = [record[quantity] for record in records if quantity in record]
+    if not values:
+        return None, None
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def compare_variants(
+    quantities: Iterable[str], known: Mapping[str, Record], found: Mapping[str, Sequence[Record]]
+) -> Table:
+    """Return a row per quantity: what is known of it, by column, then mean and sd of each variant.
+
+    Cells are blank where nothing is known and where a variant does not measure a quantity.
+
+    >>> found = {"ours": [{"clusters": 2.0}, {"clusters": 4.0}]}
+    >>> print(compare_variants(["clusters"], {"truth": {"clusters": 3.0}}, found).to_text())
+    quantity  truth  ours, mean  ours, sd
+    --------  -----  ----------  --------
+    clusters  3.000       3.000     1.414
+    """
+    columns = ["quantity", *known]
+    columns += [f"{variant}, {statistic}" for variant in found for statistic in ("mean", "sd")]
+    rows: list[list[Any]] = []
+    for quantity in quantities:
+        row: list[Any] = [quantity, *(record.get(quantity) for record in known.values())]
+        for records in found.values():
+            row += spread(records, quantity)
+        rows.append(row)
+    return Table.from_rows(columns, rows)

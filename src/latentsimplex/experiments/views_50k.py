@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 from matplotlib.figure import Figure, SubFigure
 
-from latentsimplex._types import Array
-from latentsimplex.compute.pairs import pack
+from latentsimplex.base.condensed import pack_pairs
+from latentsimplex.base.types import Array
 from latentsimplex.datasets import Simulation, many_views
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.experiments.model import N_INIT, VARIANTS, nmi, paper_similarity
-from latentsimplex.experiments.result import Progress, Result, write_result
-from latentsimplex.experiments.seeds import Record, mean, sd, seeds
-from latentsimplex.experiments.table import Cell, Table
+from latentsimplex.experiments.model import ABOUT_VARIANTS, VARIANTS, Fits, nmi, paper_similarity
+from latentsimplex.experiments.result import (
+    AIM,
+    Findings,
+    Progress,
+    Record,
+    Repetition,
+    compare_variants,
+    mean,
+    over_seeds,
+    repeat,
+)
 from latentsimplex.plots import new_figure, panels, plot_heatmap, plot_reliability, plot_weights
 
 N_VIEWS = 50_000
@@ -44,55 +52,30 @@ COLUMNS, TITLE = 5, 9
 """Heat maps in a row of the figure, and the size of their titles."""
 
 
-def run(
-    n_seeds: int,
-    out: Path,
-    progress: Progress | None = None,
-    *,
-    n_samples: int | None = None,
-    n_views: int | None = None,
-) -> Result:
-    """Fit many views with the paper's settings and with the defaults over seeds; draw the first seed.
+@over_seeds
+def run(seeds: range, say: Progress, n_samples: int = N_SAMPLES, n_views: int = N_VIEWS) -> Findings:
+    """Fit many views with the paper's settings and with the defaults."""
 
-    Parameters
-    ----------
-    n_seeds : int
-        Repetitions, each with data and model of its own seed.
-    out : Path
-        Folder for the table and the figures, made if missing.
-    progress : callable or None
-        Called with a line before each fit.
-    n_samples, n_views : int or None
-        Samples and views; None is the paper's 150 and 50,000.
-
-    Returns
-    -------
-    Result
-    """
-    n = N_SAMPLES if n_samples is None else n_samples
-    V = N_VIEWS if n_views is None else n_views
-    found: dict[str, list[Record]] = {name: [] for name in VARIANTS}
-    figures: dict[str, Figure] = {}
-    for seed in seeds(n_seeds):
-        data = many_views(V, n, TRUE_PATTERNS, TRUE_CLUSTERS, random_state=seed)
-        fits: dict[str, LatentSimplexPosition] = {}
+    def run_seed(seed: int) -> Repetition:
+        data = many_views(n_views, n_samples, TRUE_PATTERNS, TRUE_CLUSTERS, random_state=seed)
+        fits: Fits = {}
+        found: dict[str, Record] = {}
         for name, fit in VARIANTS.items():
-            if progress is not None:
-                progress(f"{V:,} views, seed {seed}, {name}")
+            say(f"{n_views:,} views, seed {seed}, {name}")
             began = perf_counter()
-            model = fit(data.views, N_CLUSTERS, N_PATTERNS, seed)
+            fits[name] = fit(data.views, N_CLUSTERS, N_PATTERNS, seed)
             seconds = perf_counter() - began
-            fits[name] = model
-            found[name].append({**measure(data, model), SECONDS: seconds})
-            if seed == seeds(n_seeds)[0]:
-                figures[f"figure8-{name.replace(' ', '-')}"] = _figure(data, model)
-        if "reliability" not in figures:
-            figures["reliability"] = _figure_reliability(data, fits)
-    return write_result(out, {"views-50k": _table(found)}, figures, _notes(found, n, V))
+            found[name] = {**measure(data, fits[name]), SECONDS: seconds}
+        return Repetition(TRUTH, found, partial(_draw_figures, data, fits))
+
+    _, found, figures = repeat(run_seed, seeds)
+    table = compare_variants((*TRUTH, SECONDS), {AIM: TRUTH, "paper": PAPER}, found)
+    return Findings({"views-50k": table}, figures, _write_notes(found, n_samples, n_views))
 
 
 def measure(data: Simulation, model: LatentSimplexPosition) -> Record:
-    correlations, deviations = zip(*_matches(data, model), strict=True)
+    """Return how far a fit recovers the patterns, their clusters and their co-assignments."""
+    correlations, deviations = zip(*_match_patterns(data, model), strict=True)
     started = model.initial_view_patterns_ >= 0
     return {
         LIVE: float(model.n_patterns_),
@@ -105,7 +88,7 @@ def measure(data: Simulation, model: LatentSimplexPosition) -> Record:
     }
 
 
-def _matches(data: Simulation, model: LatentSimplexPosition) -> list[tuple[float, float]]:
+def _match_patterns(data: Simulation, model: LatentSimplexPosition) -> list[tuple[float, float]]:
     """Return, for each true pattern, how the live pattern most correlated with it agrees over pairs j < i.
 
     The two numbers are the correlation of the co-assignments and their median absolute deviation.
@@ -113,7 +96,7 @@ def _matches(data: Simulation, model: LatentSimplexPosition) -> list[tuple[float
     estimated = [model.coassignment(pattern=l).packed() for l in range(model.n_patterns_)]
     matches = []
     for l in range(len(data.oracle)):
-        truth = pack(data.coassignment(l))
+        truth = pack_pairs(data.coassignment(l))
         correlations = [_correlation(truth, P) for P in estimated]
         best = int(np.argmax(correlations))
         matches.append((correlations[best], float(np.median(np.abs(estimated[best] - truth)))))
@@ -125,23 +108,10 @@ def _correlation(truth: Array, P: Array) -> float:
     return 0.0 if np.ptp(P) < 1e-9 else float(np.corrcoef(truth, P)[0, 1])
 
 
-def _table(found: dict[str, list[Record]]) -> Table:
-    columns = ["quantity", "truth or ceiling", "paper"]
-    columns += [f"{variant}, {statistic}" for variant in found for statistic in ("mean", "sd")]
-    rows: list[list[Cell]] = []
-    for quantity in (*TRUTH, SECONDS):
-        row: list[Cell] = [quantity, TRUTH.get(quantity), PAPER.get(quantity)]
-        for records in found.values():
-            row += [mean(records, quantity), sd(records, quantity)]
-        rows.append(row)
-    return Table(columns, rows)
-
-
-def _notes(found: dict[str, list[Record]], n_samples: int, n_views: int) -> list[str]:
+def _write_notes(found: dict[str, list[Record]], n_samples: int, n_views: int) -> list[str]:
     notes = [
         f"{n_views:,} views of {n_samples} samples; the paper has {N_VIEWS:,} of {N_SAMPLES}. Bounds are d = g = "
-        f"{N_PATTERNS}. Paper settings are those of its text with {N_INIT} random starts, default settings those "
-        "of a user who gives none.",
+        f"{N_PATTERNS}. {ABOUT_VARIANTS}",
         "Memberships are drawn from Dirichlet(one-hot + 0.3), as in the author's published notebook: the text "
         "does not state the concentration.",
         "Each true pattern is compared with the live pattern whose co-assignments correlate most with its own, "
@@ -161,7 +131,12 @@ def _notes(found: dict[str, list[Record]], n_samples: int, n_views: int) -> list
     return notes
 
 
-def _figure(data: Simulation, model: LatentSimplexPosition) -> Figure:
+def _draw_figures(data: Simulation, fits: Fits) -> dict[str, Figure]:
+    figures = {f"figure8-{name.replace(' ', '-')}": _draw_figure(data, model) for name, model in fits.items()}
+    return {**figures, "reliability": _draw_reliability(data, fits)}
+
+
+def _draw_figure(data: Simulation, model: LatentSimplexPosition) -> Figure:
     """Draw S of a view of each true pattern, P of each live pattern, and the weights."""
     n_rows = ceil(model.n_patterns_ / COLUMNS)
     heights = [2.6, 2.6 * n_rows, 2.6]
@@ -177,7 +152,7 @@ def _figure(data: Simulation, model: LatentSimplexPosition) -> Figure:
     return figure
 
 
-def _figure_reliability(data: Simulation, fits: dict[str, LatentSimplexPosition]) -> Figure:
+def _draw_reliability(data: Simulation, fits: Fits) -> Figure:
     """Draw how the co-assignments of each true pattern's views compare with the true ones, for both variants."""
     figure, axes = panels(ceil(len(data.oracle) / 3), 3, 3.2, 3.2)
     for ax in axes.flat[len(data.oracle) :]:
@@ -186,8 +161,11 @@ def _figure_reliability(data: Simulation, fits: dict[str, LatentSimplexPosition]
         forecasts = {}
         for name, model in fits.items():
             followed = np.bincount(model.view_patterns_[data.patterns == l], minlength=1).argmax()
-            forecasts[name] = (model.coassignment(pattern=int(followed)).packed(), pack(data.coassignment(l)))
-        plot_reliability(forecasts, title=f"true pattern {l + 1}", ax=ax)
+            forecasts[name] = (
+                model.coassignment(pattern=int(followed)).packed(),
+                pack_pairs(data.coassignment(l)),
+            )
+        plot_reliability(forecasts, title=f"true pattern {l}", ax=ax)
     return figure
 
 
@@ -196,7 +174,7 @@ def _draw_similarities(data: Simulation, figure: SubFigure) -> None:
     shown, views = np.unique(data.patterns, return_index=True)
     axes = figure.subplots(1, len(shown), squeeze=False)[0]
     for l, v, ax in zip(shown, views, axes, strict=True):
-        title = f"$S$ of view {v + 1:,}:\ntrue pattern {l + 1}"
+        title = f"$S$ of view {v:,}:\ntrue pattern {l}"
         plot_heatmap(paper_similarity(data.views[v]), data.bayes_labels[l], title=title, ax=ax)
         ax.title.set_fontsize(TITLE)
     figure.colorbar(axes[0].images[0], ax=axes, shrink=0.9, label="similarity")
@@ -211,8 +189,8 @@ def _draw_patterns(data: Simulation, model: LatentSimplexPosition, figure: SubFi
             continue
         truths = data.patterns[model.view_patterns_ == l]
         title = (
-            f"$P$ of pattern {l + 1}: {model.n_clusters_[l]} clusters;\n"
-            f"mostly true pattern {np.bincount(truths).argmax() + 1}"
+            f"$P$ of pattern {l}: {model.n_clusters_[l]} clusters;\n"
+            f"mostly true pattern {np.bincount(truths).argmax()}"
         )
         W = model.memberships_[l]
         P = model.coassignment(pattern=l).toarray()

@@ -1,30 +1,23 @@
-"""Figures, one a file. Each takes a fitted model or arrays, draws on ``ax`` or a new figure, and returns the Axes.
+"""Figures of a fitted model, or of arrays: each draws on ``ax`` or in a new figure, and returns the Axes.
 
-With a model ``view=`` or ``pattern=`` says which part of it is drawn; without either it is the consensus
-or, where there must be memberships, the heaviest pattern. A figure of several panels draws them inside the axes
-that it is given, as its ``child_axes``. What is thinned or averaged because there is too much of it is said in
-small print.
+A model is a fitted estimator or its ``results_``; ``view=`` or ``pattern=`` says which part of it is drawn, and without
+either it is the consensus or, where there must be memberships, the heaviest pattern. A figure of several panels draws
+them inside the axes that it is given, as its ``child_axes``. What is left out or averaged because there is too much of
+it is said in small print.
 """
 
 from latentsimplex.plots.canvas import new_figure, panels, save
-from latentsimplex.plots.cluster_graph import plot_cluster_graph
-from latentsimplex.plots.coassignment import plot_coassignment
+from latentsimplex.plots.coassignment import plot_coassignment, plot_heatmap
 from latentsimplex.plots.consensus import plot_consensus
-from latentsimplex.plots.heatmap import plot_heatmap
-from latentsimplex.plots.joint import plot_joint
 from latentsimplex.plots.loss import plot_loss
-from latentsimplex.plots.maxima import plot_maxima
-from latentsimplex.plots.membership_bars import plot_membership_bars
-from latentsimplex.plots.memberships import plot_memberships
+from latentsimplex.plots.memberships import plot_membership_bars, plot_memberships
 from latentsimplex.plots.reliability import plot_reliability
-from latentsimplex.plots.scatter import plot_scatter
-from latentsimplex.plots.screening import plot_screening
+from latentsimplex.plots.scatter import plot_cluster_graph, plot_joint, plot_scatter
+from latentsimplex.plots.screening import plot_maxima, plot_screening, plot_top_views
 from latentsimplex.plots.similarity import plot_similarity
 from latentsimplex.plots.simplex import plot_simplex
-from latentsimplex.plots.top_views import plot_top_views
 from latentsimplex.plots.uncertainty import plot_uncertainty
-from latentsimplex.plots.view_patterns import plot_view_patterns
-from latentsimplex.plots.weights import plot_weights
+from latentsimplex.plots.view_patterns import plot_view_patterns, plot_weights
 
 __all__ = [
     "new_figure",

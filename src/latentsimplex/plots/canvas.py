@@ -1,4 +1,4 @@
-"""Where figures are drawn: panels on an Agg canvas, inside an axes, or in a new figure of pyplot's."""
+"""Figures and axes to draw on: panels on an Agg canvas, inside an axes, or in a new figure of pyplot's."""
 
 from __future__ import annotations
 

@@ -1,22 +1,23 @@
-"""Who shares a cluster with whom: co-assignments ordered by cluster, with strips of the clusters."""
+"""Co-assignment probabilities and other matrices of samples as heat maps (Figures 3, 4 and 6, and the appendix)."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from latentsimplex._types import Array
-from latentsimplex.coassignment import CoAssignment
-from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.base.types import Array
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import Cells, cells_of
-from latentsimplex.plots.heatmap import cell_matrix, cells_label, draw_cells
-from latentsimplex.plots.marks import colour_bar, small_print
-from latentsimplex.plots.of_model import is_model, one_each, part_of, refuse_part, square
+from latentsimplex.plots.cells import Cells, cut_into_cells, order_samples
+from latentsimplex.plots.marks import draw_borders, draw_colour_bar, draw_strip, write_small_print
+from latentsimplex.plots.model_parts import FittedModel, read_coassignments
+from latentsimplex.plots.palette import PROBABILITY
+from latentsimplex.results.coassignment import CoAssignment
 
 
 def plot_coassignment(
-    source: LatentSimplexPosition | CoAssignment | Array,
+    source: FittedModel | CoAssignment | Array,
     labels: np.ndarray | None = None,
     *,
     view: int | str | None = None,
@@ -47,24 +48,57 @@ def plot_coassignment(
     Axes
         Its image is ``ax.images[0]``.
     """
-    if is_model(source):
-        part = part_of(source, view, pattern)
-        P: CoAssignment | Array = part.P
-        labels = part.labels if labels is None else labels
-        title = f"co-assignment: {part.name}" if title is None else title
-    else:
-        refuse_part(view, pattern)
-        P = source if isinstance(source, CoAssignment) else square(source, "The co-assignment")
+    part = read_coassignments(source, view, pattern)
+    cells = sort_into_cells(part.values, part.choose_labels(labels))
     ax = axes_or_new(ax, 5.0, 4.4)
-    cells = cluster_cells(P, labels)
-    image = draw_cells(ax, cell_matrix(P, cells), cells)
-    colour_bar(ax, image, "probability")
-    ax.set(title=title or "", xlabel=cells_label(cells))
-    small_print(ax, cells.said("cell", "samples"))
+    image = draw_cells(ax, part.values, cells)
+    draw_colour_bar(ax, image, "probability")
+    ax.set_title(part.make_title("co-assignment", title))
+    write_small_print(ax, cells.explain("cell", "samples"))
     return ax
 
 
-def cluster_cells(P: CoAssignment | Array, labels: np.ndarray | None) -> Cells:
+def plot_heatmap(
+    matrix: Array,
+    labels: np.ndarray | None = None,
+    within: np.ndarray | None = None,
+    *,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a symmetric matrix of values in [0, 1]; its image is ``ax.images[0]``, for a colour bar.
+
+    It is the plain picture, for panels of a larger figure. :func:`plot_coassignment` has strips of clusters and a
+    colour bar, and takes a model.
+
+    Parameters
+    ----------
+    matrix : (n, n) array
+    labels : (n,) array or None
+        Samples are put in the order of these, with lines between clusters.
+    within : (n,) array or None
+        The order within a cluster; None keeps that of the samples.
+    title : str
+    ax : Axes or None
+        Where to draw; None is a new figure.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = axes_or_new(ax)
+    if labels is None:
+        _draw_matrix(ax, matrix)
+    else:
+        order = order_samples(labels, within)
+        _draw_matrix(ax, matrix[np.ix_(order, order)])
+        sizes = np.unique(labels, return_counts=True)[1]
+        _separate_clusters(ax, np.cumsum(sizes)[:-1])
+    ax.set(title=title, xticks=[], yticks=[])
+    return ax
+
+
+def sort_into_cells(P: CoAssignment | Array, labels: np.ndarray | None) -> Cells:
     """Return samples by cluster, and within a cluster so that like is beside like; without labels as they are.
 
     The order within a cluster is that of the first principal component of its rows of P's factor, from the end
@@ -72,21 +106,56 @@ def cluster_cells(P: CoAssignment | Array, labels: np.ndarray | None) -> Cells:
     the other where views disagree about it. A matrix without factors is ordered by togetherness alone.
     """
     if labels is None:
-        return cells_of(np.zeros(len(P)))
-    labels = one_each(labels, len(P))
-    groups = np.unique(labels, return_inverse=True)[1].reshape(-1)
+        return cut_into_cells(np.zeros(len(P)))
+    groups = np.unique(labels, return_inverse=True)[1]
     together = np.asarray(P @ np.eye(groups.max() + 1)[groups])[np.arange(len(groups)), groups]
     if not isinstance(P, CoAssignment):
-        return cells_of(labels, -together)
+        return cut_into_cells(labels, -together)
     within = np.empty(len(labels))
     for k in range(groups.max() + 1):
         members = groups == k
-        within[members] = _along(P.factor[members], together[members])
-    return cells_of(labels, within)
+        within[members] = _principal_coordinates(P.factor[members], together[members])
+    return cut_into_cells(labels, within)
 
 
-def _along(X: Array, together: Array) -> Array:
+def _principal_coordinates(X: Array, together: Array) -> Array:
     """Return coordinates (m,) along which rows of X (m, k) vary most, falling as ``together`` rises."""
     centred = X - X.mean(axis=0)
     along = centred @ np.linalg.eigh(centred.T @ centred)[1][:, -1]
     return -along if along @ (together - together.mean()) > 0 else along
+
+
+def average_cells(source: CoAssignment | Array, cells: Cells) -> Array:
+    """Return the mean of P, or of a matrix, over each pair of cells (cells, cells).
+
+    The mean of P = X X^T over a block is the product of the means of X: no block is formed.
+
+    >>> average_cells(np.arange(9.0).reshape(3, 3), cut_into_cells(np.zeros(3), most=1)).tolist()
+    [[4.0]]
+    """
+    if isinstance(source, CoAssignment):
+        X = cells.means(source.factor)
+        return X @ X.T
+    return cells.means(cells.means(source).T).T
+
+
+def draw_cells(ax: Axes, source: CoAssignment | Array, cells: Cells) -> Any:
+    """Draw P, or a matrix, in cells, with strips and lines between clusters if there are several; return the image."""
+    image = _draw_matrix(ax, average_cells(source, cells))
+    if len(cells.names) > 1:
+        draw_strip(ax, cells, left=True)
+        draw_strip(ax, cells, left=False)
+        _separate_clusters(ax, cells.borders[1:-1])
+        ax.set_xlabel("cluster")
+    else:
+        ax.set(xticks=[], yticks=[], xlabel="samples")
+    return image
+
+
+def _draw_matrix(ax: Axes, matrix: Array) -> Any:
+    # where pixels are fewer than samples, average the values and not their colours
+    return ax.imshow(matrix, vmin=0, vmax=1, cmap=PROBABILITY, interpolation_stage="data")
+
+
+def _separate_clusters(ax: Axes, firsts: np.ndarray) -> None:
+    draw_borders(ax, firsts, firsts, width=0.8 if len(firsts) < 12 else 0.25)

@@ -1,18 +1,20 @@
-"""The course of a fit: the loss of the run that was kept, beside where all starts ended."""
+"""The loss during a fit: the curve of the run that was kept, beside where all starts ended."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
-from sklearn.utils.validation import check_is_fitted
 
-from latentsimplex._types import Array
-from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.base.types import Array
+from latentsimplex.base.wording import count_noun
 from latentsimplex.plots.canvas import axes_or_new, split
-from latentsimplex.plots.marks import colour_bar, counted, small_print, without_frame
-from latentsimplex.plots.of_model import is_model
+from latentsimplex.plots.marks import draw_colour_bar, remove_frame, write_small_print
+from latentsimplex.plots.model_parts import FittedModel, is_model
 from latentsimplex.plots.palette import OKABE_ITO, PROBABILITY, ink
+from latentsimplex.results.results import results_of
 
 ONE_LOSS = 1e-6
 """The curve ends where the best start did if both losses agree to this share."""
@@ -25,7 +27,7 @@ MOST_MARKED = 30
 
 
 def plot_loss(
-    curve: LatentSimplexPosition | Array,
+    curve: FittedModel | Array,
     start_losses: Array | None = None,
     start_agreement: Array | None = None,
     *,
@@ -55,68 +57,58 @@ def plot_loss(
     Axes
         With start losses it is blank but for the title, and the panels are its first two ``child_axes``.
     """
-    staged = is_model(curve)
     if is_model(curve):
-        model = curve
-        check_is_fitted(model)
-        curve = model.loss_curve_
-        start_losses = model.start_losses_ if start_losses is None else start_losses
-        start_agreement = model.start_agreement_ if start_agreement is None else start_agreement
-        end = "converged" if model.converged_ else "not converged"
-        title = f"{counted(model.n_iter_, 'step')}, {end}" if title is None else title
-    losses = np.asarray(curve, dtype=np.float64)
+        results = results_of(curve)
+        losses = results.loss_curve
+        start_losses = results.start_losses if start_losses is None else start_losses
+        start_agreement = results.start_agreement if start_agreement is None else start_agreement
+        end = "converged" if results.converged else "not converged"
+        title = f"{count_noun(results.n_iter, 'step')}, {end}" if title is None else title
+    else:
+        losses = np.asarray(curve, dtype=np.float64)
     if start_losses is None:
         ax = axes_or_new(ax, 4.6, 3.4)
-        _curve(ax, losses)
+        _draw_curve(ax, losses)
         ax.set_title(title or "")
         return ax
     ax = axes_or_new(ax, 8.0, 3.6)
     left, right = split(ax, (1.5, 1), inches=0.9)
-    _curve(left, losses)
-    _starts(right, np.asarray(start_losses), start_agreement)
+    _draw_curve(left, losses)
+    _draw_starts(right, np.asarray(start_losses), start_agreement)
     left.set_title("the run that was kept", fontsize="medium")
     best = float(np.min(start_losses))
-    if staged and abs(losses[-1] - best) > ONE_LOSS * max(abs(best), 1):
-        small_print(left, "its last stage, whose loss is another one than that of the search at the right")
+    if is_model(curve) and abs(losses[-1] - best) > ONE_LOSS * max(abs(best), 1):
+        other = "its last stage, whose loss is another one than that of the search at the right"
+        write_small_print(left, other)
     ax.set_title(title or "", pad=26)
     return ax
 
 
-def _curve(ax: Axes, losses: Array) -> None:
+def _draw_curve(ax: Axes, losses: Array) -> None:
     marker = "o" if len(losses) <= MOST_MARKED else ""
     ax.plot(np.arange(len(losses)), losses, color=OKABE_ITO[0], marker=marker, markersize=3.5)
     ax.set(xlabel="step", ylabel="loss")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.ticklabel_format(axis="y", style="plain", useOffset=False)
-    without_frame(ax)
+    remove_frame(ax)
 
 
-def _starts(ax: Axes, losses: Array, agreement: Array | None) -> None:
+def _draw_starts(ax: Axes, losses: Array, agreement: Array | None) -> None:
     """Draw the loss of each start above the lowest, which is outlined."""
     above, starts = losses - losses.min(), np.arange(len(losses))
     best = int(np.argmin(losses))
     ax.vlines(starts, 0, above, color=ink(ax), linewidth=0.8, alpha=0.4)
+    style: dict[str, Any] = {"s": 42, "zorder": 2, "clip_on": False}
     if agreement is None:
-        ax.scatter(starts, above, s=42, color=OKABE_ITO[0], zorder=2, clip_on=False)
+        ax.scatter(starts, above, color=OKABE_ITO[0], **style)
     else:
-        dots = ax.scatter(
-            starts,
-            above,
-            s=42,
-            c=agreement,
-            cmap=PROBABILITY,
-            vmin=0,
-            vmax=1,
-            zorder=2,
-            clip_on=False,
-            edgecolors=ink(ax),
-            linewidths=0.5,
-        )
-        colour_bar(ax, dots, "agreement with the best (NMI)")
+        style |= {"edgecolors": ink(ax), "linewidths": 0.5}
+        dots = ax.scatter(starts, above, c=agreement, cmap=PROBABILITY, vmin=0, vmax=1, **style)
+        draw_colour_bar(ax, dots, "agreement with the best (NMI)")
     ax.scatter(best, 0, s=110, facecolors="none", edgecolors=ink(ax), zorder=3, clip_on=False)
-    ax.set_title(f"{counted(len(losses), 'start')}, ring: the best", fontsize="medium")
+    ax.set_title(f"{count_noun(len(losses), 'start')}, ring: the best", fontsize="medium")
     ax.set(xlabel="start", ylabel="last loss above the best")
     ax.set_xlim(-0.6, len(losses) - 0.4)
     ax.set_xticks(range(0, len(losses), -(-len(losses) // MOST_STARTS)))
     ax.set_ylim(0, max(1.08 * float(above.max()), ALIKE * abs(float(losses[best])), 1e-9))
-    without_frame(ax)
+    remove_frame(ax)

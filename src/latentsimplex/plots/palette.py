@@ -1,4 +1,4 @@
-"""Colours that stay apart for colour-blind readers: Okabe and Ito's for clusters, viridis for chances."""
+"""Colours that stay apart for colour-blind readers: Okabe and Ito's for clusters, viridis for probabilities."""
 
 from __future__ import annotations
 
@@ -24,16 +24,21 @@ QUIET = "#BFBFBF"
 """The colour of a bar that has no say, or that chance explains."""
 
 
+def cluster_colour(k: int) -> str:
+    """Return the colour of cluster k; colours repeat after 32."""
+    return CLUSTER_COLOURS[k % len(CLUSTER_COLOURS)]
+
+
 def cluster_style(k: int) -> tuple[str, str]:
-    """Return the colour and the marker of cluster k; markers change every eight clusters, colours repeat after 32.
+    """Return the colour and the marker of cluster k; markers change every eight clusters.
 
     >>> cluster_style(0), cluster_style(8)
     (('#0072B2', 'o'), ('#693C00', 's'))
     """
-    return CLUSTER_COLOURS[k % len(CLUSTER_COLOURS)], MARKERS[k // len(OKABE_ITO) % len(MARKERS)]
+    return cluster_colour(k), MARKERS[k // len(OKABE_ITO) % len(MARKERS)]
 
 
-def clusters(labels: np.ndarray) -> Iterator[tuple[np.ndarray, str, str]]:
+def split_by_cluster(labels: np.ndarray) -> Iterator[tuple[np.ndarray, str, str]]:
     """Yield the members of each cluster with its colour and marker."""
     names = np.unique(labels)
     for label, k in zip(names, style_numbers(names), strict=True):

@@ -1,4 +1,4 @@
-"""Reliability: how often what was given a probability came true."""
+"""Reliability curves, for calibration: how often what was given a probability came true."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.special import ndtri
 
-from latentsimplex._types import Array
-from latentsimplex.calibration import Reliability, pair_reliability, reliability_curve
-from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.base.types import Array
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.marks import faint, small_print, without_frame
-from latentsimplex.plots.of_model import is_model, part_of, refuse_part
-from latentsimplex.plots.palette import cluster_style
+from latentsimplex.plots.marks import faint_line, remove_frame, write_small_print
+from latentsimplex.plots.model_parts import FittedModel, find_part, is_model, refuse_part
+from latentsimplex.plots.palette import cluster_colour
+from latentsimplex.uncertainty.calibration import Reliability, pair_reliability, reliability_curve
 
 LEAST_SHARE = 1e-3
 """A bin with a smaller share of the forecasts is left out: its frequency is an accident of a few pairs."""
@@ -25,7 +24,7 @@ Forecast = Reliability | tuple[Array, Array]
 
 
 def plot_reliability(
-    forecasts: LatentSimplexPosition | Reliability | Mapping[str, Forecast],
+    forecasts: FittedModel | Reliability | Mapping[str, Forecast],
     truth: Any = None,
     *,
     view: int | str | None = None,
@@ -42,7 +41,7 @@ def plot_reliability(
     Parameters
     ----------
     forecasts : fitted LatentSimplexPosition, Reliability, or mapping of str to Reliability or (forecast, outcome)
-        A mapping has names for the legend. See :func:`latentsimplex.calibration.reliability_curve`.
+        A mapping has names for the legend. See :func:`latentsimplex.uncertainty.calibration.reliability_curve`.
     truth : (n,) labels, (n, k) oracle memberships, CoAssignment or None
         With a model, what its co-assignments are compared with.
     view, pattern : int, str or None
@@ -61,47 +60,53 @@ def plot_reliability(
             raise ValueError(
                 "truth is missing: give the true labels of the samples, or an oracle's memberships."
             )
-        part = part_of(forecasts, view, pattern)
-        title = f"reliability of pairs: {part.name}" if title is None else title
-        curves = {"": pair_reliability(part.P, truth)}
+        part = find_part(forecasts, view, pattern)
+        title = part.make_title("reliability of pairs", title)
+        curves = {"": pair_reliability(part.values, truth)}
     else:
         refuse_part(view, pattern)
         if truth is not None:
             raise ValueError("truth goes with a fitted model: these forecasts already come with outcomes.")
-        named = {"": forecasts} if isinstance(forecasts, Reliability) else forecasts
-        curves = {name: _curve(forecast) for name, forecast in named.items()}
+        curves = _make_curves(forecasts)
     ax = axes_or_new(ax, 4.6, 4.4)
-    ax.plot([0, 1], [0, 1], zorder=0, linestyle="--", **faint(ax))
-    left_out = [_draw(ax, curve, name, cluster_style(k)[0]) for k, (name, curve) in enumerate(curves.items())]
+    ax.plot([0, 1], [0, 1], zorder=0, linestyle="--", **faint_line(ax))
+    left_out = [
+        _draw_curve(ax, curve, name, cluster_colour(k)) for k, (name, curve) in enumerate(curves.items())
+    ]
     ax.set(title=title or "", xlabel="probability given", ylabel="share that is so", aspect="equal")
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    without_frame(ax)
+    remove_frame(ax)
     if len(curves) > 1:
         ax.legend(frameon=False, fontsize=8, loc="best")
     rare = f"; bins with under {LEAST_SHARE:.1%} of the forecasts left out" if any(left_out) else ""
-    small_print(ax, f"band: {LEVEL:.0%} if outcomes were independent; pairs are not{rare}", 52)
+    write_small_print(ax, f"band: {LEVEL:.0%} if outcomes were independent; pairs are not{rare}", 52)
     return ax
 
 
-def wilson_interval(frequency: Array, counts: Array, level: float = LEVEL) -> tuple[Array, Array]:
-    """Return Wilson's interval of a probability, from how often it came true in so many independent trials.
+def wilson_interval(frequency: Array, counts: Array) -> tuple[Array, Array]:
+    """Return Wilson's 95% interval of a probability, from how often it came true in so many independent trials.
 
     >>> low, high = wilson_interval(np.array([0.5]), np.array([100]))
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.4038], [0.5962])
     """
-    z = float(ndtri((1 + level) / 2))
+    z = ndtri((1 + LEVEL) / 2)
     scale = 1 + z**2 / counts
     centre = (frequency + z**2 / (2 * counts)) / scale
     half = z / scale * np.sqrt(frequency * (1 - frequency) / counts + z**2 / (4 * counts**2))
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
-def _curve(forecast: Forecast) -> Reliability:
-    return forecast if isinstance(forecast, Reliability) else reliability_curve(*forecast)
+def _make_curves(forecasts: Any) -> dict[str, Reliability]:
+    """Return the curve of each forecast by name."""
+    named = {"": forecasts} if isinstance(forecasts, Reliability) else forecasts
+    return {
+        name: forecast if isinstance(forecast, Reliability) else reliability_curve(*forecast)
+        for name, forecast in named.items()
+    }
 
 
-def _draw(ax: Axes, curve: Reliability, name: str, colour: str) -> bool:
+def _draw_curve(ax: Axes, curve: Reliability, name: str, colour: str) -> bool:
     """Draw one curve with its band, and return whether bins were left out."""
     shares = curve.counts / curve.counts.sum()
     shown = shares > LEAST_SHARE

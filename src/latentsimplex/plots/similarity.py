@@ -1,4 +1,4 @@
-"""What the data say beside what the model makes of it: similarities and their smoothed P."""
+"""Similarities of a view beside the co-assignments that the model makes of them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.spatial.distance import squareform
 
-from latentsimplex._types import Array
-from latentsimplex.coassignment import CoAssignment
-from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.parameters import UnstoredKernel
+from latentsimplex.base.types import Array
+from latentsimplex.inputs.views import as_views
 from latentsimplex.plots.canvas import axes_or_new, split
-from latentsimplex.plots.coassignment import cluster_cells
-from latentsimplex.plots.heatmap import cell_matrix, cells_label, draw_cells
-from latentsimplex.plots.marks import colour_bar, small_print
-from latentsimplex.plots.of_model import is_model, part_of, refuse_part, square
-from latentsimplex.similarity import Precomputed, tables_exponents
-from latentsimplex.views import as_views
+from latentsimplex.plots.coassignment import draw_cells, sort_into_cells
+from latentsimplex.plots.marks import draw_colour_bar, write_small_print
+from latentsimplex.plots.model_parts import FittedModel, check_square, is_model, read_coassignments
+from latentsimplex.results.coassignment import CoAssignment
+from latentsimplex.results.parameters import UnstoredKernel
+from latentsimplex.results.results import results_of
+from latentsimplex.similarity.kernel import read_exponents
+from latentsimplex.similarity.precomputed import Precomputed
 
 MOST_SAMPLES = 5000
 """A similarity has no factors to average, and 5,000 samples take 200 MB."""
 
 
 def plot_similarity(
-    source: LatentSimplexPosition | CoAssignment | Array,
+    source: FittedModel | CoAssignment | Array,
     similarity: Array | None = None,
     labels: np.ndarray | None = None,
     *,
@@ -62,62 +62,50 @@ def plot_similarity(
         raise ValueError("Give either similarity, an (n, n) array, or data, what the model was fitted to.")
     if is_model(source):
         view = 0 if view is None else view
-        part = part_of(source, view, None)
-        P: CoAssignment | Array = part.P
-        labels = part.labels if labels is None else labels
-        title = part.name if title is None else title
-        S = view_similarity(source, data, view) if similarity is None else similarity
-    else:
-        refuse_part(view, None)
-        P = source if isinstance(source, CoAssignment) else square(source, "The co-assignment")
-        if similarity is None:
-            raise ValueError("data goes with a fitted model, and arrays were given: give similarity.")
-        S = similarity
-    S = square(S, "similarity")
+        similarity = view_similarity(source, data, view) if similarity is None else similarity
+    elif similarity is None:
+        raise ValueError("data goes with a fitted model, and arrays were given: give similarity.")
+    part = read_coassignments(source, view, None)
+    P, S = part.values, check_square(similarity, "similarity")
     if len(S) != len(P):
         raise ValueError(
             f"similarity has {len(S)} samples and the co-assignments {len(P)}: give the same samples."
         )
-    return _draw(axes_or_new(ax, 8.2, 4.3), P, S, labels, title)
+    cells = sort_into_cells(P, part.choose_labels(labels))
+    ax = axes_or_new(ax, 8.2, 4.3)
+    left, right = split(ax, (1, 1), inches=0.6)
+    draw_cells(left, S, cells)
+    image = draw_cells(right, P, cells)
+    draw_colour_bar(right, image, "similarity, probability")
+    left.set_title("similarity $S$", fontsize="medium")
+    right.set_title("co-assignment $P$", fontsize="medium")
+    write_small_print(left, cells.explain("cell", "samples"), 44)
+    ax.set_title(part.name if title is None else title, pad=26)
+    return ax
 
 
-def view_similarity(model: LatentSimplexPosition, data: Any, view: int | str = 0) -> Array:
+def view_similarity(model: FittedModel, data: Any, view: int | str = 0) -> Array:
     """Return the similarities (n, n) of a view as the last stage of the fit read them; 1 on the diagonal.
 
     ``data`` is what the model was fitted to: a fit keeps its kernel, ``similarity_``, and not its data.
     """
-    model.coassignment(view)  # refuses a model that is not fitted, and a view that is not there
-    kernel = model.similarity_
+    results = results_of(model)
+    v, kernel = results.find_view(view), results.similarity
     if isinstance(kernel, UnstoredKernel):
         raise ValueError(
             f"The model was read from a file, which cannot hold {kernel.description}, its similarity: compute it, "
             "and give the (n, n) array as similarity."
         )
-    views = as_views(data, model.views, precomputed=isinstance(kernel, Precomputed))
-    if views.names != [str(name) for name in model.view_names_in_] or views.n_samples != model.n_samples_:
+    views = as_views(data, results.settings["views"], precomputed=isinstance(kernel, Precomputed))
+    if views.names != [str(name) for name in results.view_names] or views.n_samples != results.n_samples:
         raise ValueError(
             f"data holds {len(views)} views of {views.n_samples} samples, and the model was fitted to "
-            f"{len(model.view_names_in_)} of {model.n_samples_}, or their names differ: give the data of the fit."
+            f"{results.n_views} of {results.n_samples}, or their names differ: give the data of the fit."
         )
     if views.n_samples > MOST_SAMPLES:
         raise MemoryError(
             f"The similarities of {views.n_samples:,} samples are an n x n matrix, and here {MOST_SAMPLES:,} samples "
             "are the most: draw those of some samples, plot_similarity(P.block(some, some), S)."
         )
-    v = model._view_index(view)
-    r = tables_exponents(kernel, views[v][None], lambda _: f"view {views.names[v]!r}")[0]
+    r = read_exponents(kernel, views[v][None], lambda _: f"view {views.names[v]!r}")[0]
     return squareform(np.exp(-np.asarray(r, dtype=np.float64))) + np.eye(views.n_samples)
-
-
-def _draw(ax: Axes, P: CoAssignment | Array, S: Array, labels: np.ndarray | None, title: str | None) -> Axes:
-    cells = cluster_cells(P, labels)
-    left, right = split(ax, (1, 1), inches=0.6)
-    draw_cells(left, cell_matrix(S, cells), cells)
-    image = draw_cells(right, cell_matrix(P, cells), cells)
-    colour_bar(right, image, "similarity, probability")
-    for panel, name in ((left, "similarity $S$"), (right, "co-assignment $P$")):
-        panel.set_title(name, fontsize="medium")
-        panel.set_xlabel(cells_label(cells))
-    small_print(left, cells.said("cell", "samples"), 44)
-    ax.set_title(title or "", pad=26)
-    return ax

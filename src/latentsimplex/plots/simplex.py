@@ -1,20 +1,19 @@
-"""The simplex itself: a segment for two clusters, a triangle for three, a polygon beyond."""
+"""Memberships on the simplex: a segment for two clusters, a triangle for three, a polygon beyond."""
 
 from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from latentsimplex._types import Array, Indices
-from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wording import count_noun
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import thinned
-from latentsimplex.plots.marks import counted, faint, small_print
-from latentsimplex.plots.of_model import is_model, membership_part, one_each, refuse_part
-from latentsimplex.plots.palette import cluster_style, clusters
-from latentsimplex.uncertainty import check_memberships
+from latentsimplex.plots.cells import explain_selection, select_samples
+from latentsimplex.plots.marks import faint_line, write_small_print
+from latentsimplex.plots.model_parts import FittedModel, read_memberships
+from latentsimplex.plots.palette import cluster_colour
+from latentsimplex.plots.scatter import draw_points
 
-MOST_POINTS = 5000
 GOLDEN = (np.sqrt(5) - 1) / 2
 LINES = (0.25, 0.5, 0.75)
 """Probabilities at which a triangle has lines."""
@@ -23,7 +22,7 @@ MOST_COUNTS = 8
 
 
 def plot_simplex(
-    memberships: LatentSimplexPosition | Array,
+    memberships: FittedModel | Array,
     labels: np.ndarray | None = None,
     *,
     view: int | str | None = None,
@@ -54,27 +53,27 @@ def plot_simplex(
     -------
     Axes
     """
-    if is_model(memberships):
-        part = membership_part(memberships, view, pattern)
-        W = part.P.factor
-        labels = part.labels if labels is None else labels
-        title = f"simplex: {part.name}" if title is None else title
-    else:
-        refuse_part(view, pattern)
-        W = check_memberships(memberships)
-    labels = W.argmax(axis=1) if labels is None else one_each(labels, len(W))
-    ax = axes_or_new(ax, 4.6, 4.6) if W.shape[1] > 2 else axes_or_new(ax, 5.0, 2.4)
+    part = read_memberships(memberships, view, pattern)
+    W: Array = part.values
+    labels = part.choose_labels(labels)
+    if labels is None:
+        labels = W.argmax(axis=1)
+    shown = select_samples(labels, W.max(axis=1))
     corners = simplex_corners(W)
-    shown = thinned(labels, W.max(axis=1), MOST_POINTS)
     points = W[shown] @ corners
-    if W.shape[1] <= 2:
+    names = _name_clusters(W)
+    if len(corners) <= 2:
         points[:, 1] = (np.arange(len(points)) * GOLDEN) % 1 - 0.5
-    _frame(ax, corners)
-    _points(ax, points, labels[shown])
-    _name_corners(ax, corners, np.bincount(W.argmax(axis=1), minlength=W.shape[1]))
-    _make_room(ax, corners)
-    ax.set_title(title or "", pad=10)
-    small_print(ax, _said(len(shown), *W.shape))
+        ax = axes_or_new(ax, 5.0, 2.4)
+        _draw_segment(ax, corners, names)
+    else:
+        ax = axes_or_new(ax, 4.6, 4.6)
+        _draw_polygon(ax, corners, names)
+    ax.set(xticks=[], yticks=[], frame_on=False)
+    size = float(np.clip(4000 / len(points), 5, 26))
+    draw_points(ax, points, labels[shown], s=size, alpha=0.6, linewidths=0, zorder=2, clip_on=False)
+    ax.set_title(part.make_title("simplex", title), pad=10)
+    write_small_print(ax, _explain(len(shown), *W.shape))
     return ax
 
 
@@ -92,11 +91,11 @@ def simplex_corners(W: Array) -> Array:
         return np.array([[0.0, 0.0], [1.0, 0.0]]) if k == 2 else np.array([[0.5, 0.0]])
     turn = np.pi / 2 - 2 * np.pi * np.arange(k) / k
     corners = np.empty((k, 2))
-    corners[_around(W)] = np.c_[np.cos(turn), np.sin(turn)]
+    corners[_order_around(W)] = np.c_[np.cos(turn), np.sin(turn)]
     return corners
 
 
-def _around(W: Array) -> Indices:
+def _order_around(W: Array) -> Indices:
     """Return the clusters in an order in which neighbours share samples; three are neighbours in any order."""
     k = W.shape[1]
     if k == 3:
@@ -109,67 +108,52 @@ def _around(W: Array) -> Indices:
     return np.array(order)
 
 
-def _frame(ax: Axes, corners: Array) -> None:
-    """Draw the edges, and within a triangle where each probability is 1/4, 1/2 and 3/4."""
-    ax.set(xticks=[], yticks=[], frame_on=False)
-    if len(corners) > 2:
-        ax.set_aspect("equal", adjustable="datalim")
-        turn = np.arctan2(corners[:, 1], corners[:, 0])
-        around = corners[np.argsort(turn)]
-        ax.plot(*np.vstack([around, around[:1]]).T, **faint(ax))
-    elif len(corners) == 2:
-        ax.plot([0, 1], [0, 0], **faint(ax))
+def _name_clusters(W: Array) -> list[str]:
+    """Return what is written at each corner: the cluster and, of few, how many samples prefer it."""
+    if W.shape[1] > MOST_COUNTS:
+        return [str(k) for k in range(W.shape[1])]
+    sizes = np.bincount(W.argmax(axis=1), minlength=W.shape[1])
+    return [f"cluster {k}\n{count_noun(int(size), 'sample')}" for k, size in enumerate(sizes)]
+
+
+def _draw_segment(ax: Axes, corners: Array, names: list[str]) -> None:
+    """Draw the scale between two clusters, or none for a single one, and name the clusters."""
+    if len(corners) == 2:
+        ax.plot([0, 1], [0, 0], **faint_line(ax))
+        for share in (0, *LINES, 1):
+            ax.plot([share, share], [-0.55, 0.55], **{**faint_line(ax), "alpha": 0.25})
+            ax.annotate(f"{share:g}", (share, -0.62), ha="center", va="top", fontsize=8)
+    for name, x in zip(names, corners[:, 0], strict=True):
+        ax.annotate(name, (x, 0.62), ha="center", va="bottom", fontsize=8, annotation_clip=False)
+    ax.set(xlim=(-0.12, 1.12), ylim=(-0.95, 1.25))
+
+
+def _draw_polygon(ax: Axes, corners: Array, names: list[str]) -> None:
+    """Draw edges and corners, name the clusters, and mark in a triangle where a probability is 1/4, 1/2 and 3/4."""
+    ax.set_aspect("equal", adjustable="datalim")
+    around = corners[np.argsort(np.arctan2(corners[:, 1], corners[:, 0]))]
+    ax.plot(*np.vstack([around, around[:1]]).T, **faint_line(ax))
     if len(corners) == 3:
         for k in range(3):
-            a, b = np.delete(corners, k, axis=0)
             for share in LINES:
-                ends = share * corners[k] + (1 - share) * np.array([a, b])
-                ax.plot(*ends.T, **{**faint(ax), "alpha": 0.2})
-    elif len(corners) == 2:
-        for share in (0, *LINES, 1):
-            ax.plot([share, share], [-0.55, 0.55], **{**faint(ax), "alpha": 0.25})
-            ax.annotate(f"{share:g}", (share, -0.62), ha="center", va="top", fontsize=8)
-
-
-def _points(ax: Axes, points: Array, labels: np.ndarray) -> None:
-    size = float(np.clip(4000 / len(points), 5, 26))
-    for members, colour, marker in clusters(labels):
-        x, y = points[members].T
-        ax.scatter(x, y, s=size, c=colour, marker=marker, alpha=0.6, linewidths=0, zorder=2, clip_on=False)
-
-
-def _name_corners(ax: Axes, corners: Array, sizes: Indices) -> None:
-    """Write the number of each cluster, and how many samples prefer it, outside its corner."""
+                ends = share * corners[k] + (1 - share) * np.delete(corners, k, axis=0)
+                ax.plot(*ends.T, **{**faint_line(ax), "alpha": 0.2})
     for k, (x, y) in enumerate(corners):
-        size = f"\n{counted(int(sizes[k]), 'sample')}" if len(corners) <= MOST_COUNTS else ""
-        if len(corners) <= 2:
-            place, ha, va = (x, 0.62), "center", "bottom"
-        else:
-            place = (1.07 * x, 1.07 * y)
-            ha = "center" if abs(x) < 0.2 else ("left" if x > 0 else "right")
-            va = "center" if abs(y) < 0.2 else ("bottom" if y > 0 else "top")
-        text = f"cluster {k}{size}" if len(corners) <= MOST_COUNTS else str(k)
-        ax.annotate(text, place, ha=ha, va=va, fontsize=8, annotation_clip=False)
-        if len(corners) > 2:
-            ax.plot(x, y, "o", color=cluster_style(k)[0], markersize=4, zorder=3, clip_on=False)
-
-
-def _make_room(ax: Axes, corners: Array) -> None:
-    """Widen the limits so that the names of the corners are within."""
-    if len(corners) <= 2:
-        ax.set(xlim=(-0.12, 1.12), ylim=(-0.95, 1.25))
-        return
+        ha = "center" if abs(x) < 0.2 else ("left" if x > 0 else "right")
+        va = "center" if abs(y) < 0.2 else ("bottom" if y > 0 else "top")
+        ax.annotate(names[k], (1.07 * x, 1.07 * y), ha=ha, va=va, fontsize=8, annotation_clip=False)
+        ax.plot(x, y, "o", color=cluster_colour(k), markersize=4, zorder=3, clip_on=False)
     room = np.array([0.55 if len(corners) <= MOST_COUNTS else 0.2, 0.36])
     ax.update_datalim(np.array([corners.min(axis=0) - room, corners.max(axis=0) + room]))
     ax.margins(0)
 
 
-def _said(n_shown: int, n: int, k: int) -> str:
-    parts = [] if n_shown == n else [f"{n_shown:,} of {n:,} samples, evenly selected"]
-    if k == 1:
-        parts.append("one cluster: all samples are surely in it")
-    elif k == 2:
-        parts.append("across: the probability of cluster 1; up and down only spreads the samples")
-    elif k > 3:
-        parts.append(f"{k} clusters projected on the plane: different memberships may meet")
-    return "; ".join(parts)
+def _explain(n_shown: int, n: int, k: int) -> str:
+    """Return the small print: what was left out, and what the places mean where that is not plain."""
+    meanings = {
+        1: "one cluster: all samples are surely in it",
+        2: "across: the probability of cluster 1; up and down only spreads the samples",
+        3: "",
+    }
+    meaning = meanings.get(k, f"{k} clusters projected on the plane: different memberships may meet")
+    return "; ".join(filter(None, [explain_selection(n_shown, n), meaning]))

@@ -6,31 +6,31 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from latentsimplex._types import Array
-from latentsimplex.coassignment import CoAssignment
-from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.base.checks import check_one_per_sample
+from latentsimplex.base.types import Array
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import thinned
-from latentsimplex.plots.marks import small_print
-from latentsimplex.plots.of_model import is_model, one_each, part_of, refuse_part
-from latentsimplex.plots.palette import cluster_style, ink, style_numbers
+from latentsimplex.plots.cells import explain_selection, select_samples
+from latentsimplex.plots.marks import draw_legend_beside, make_legend_dot, write_small_print
+from latentsimplex.plots.model_parts import FittedModel, find_part, is_model, refuse_part
+from latentsimplex.plots.palette import cluster_colour, ink, style_numbers
 from latentsimplex.plots.simplex import simplex_corners
-from latentsimplex.uncertainty import cluster_affinity
+from latentsimplex.results.coassignment import CoAssignment
+from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
 
-MOST_POINTS = 5000
 UNSURE = 0.8
 """Below this a point has an outline."""
 SPREAD = 0.14
 """The radius of the largest cluster's disc, where corners are at a distance of 1 from the middle."""
+MEASURES = {"affinity": "mean co-assignment with its cluster", "probability": "probability of its cluster"}
+"""What tells how sure a sample is: the consensus has no memberships."""
 LEVELS = (1.0, 0.75, 0.5, 0.25)
 """What the legend shows the sizes of."""
 
 
 def plot_uncertainty(
-    source: LatentSimplexPosition | Array,
+    source: FittedModel | Array,
     positions: Array | None = None,
     labels: np.ndarray | None = None,
     *,
@@ -64,28 +64,33 @@ def plot_uncertainty(
     """
     own = positions is None
     if is_model(source):
-        part = part_of(source, view, pattern)
-        sureness, measure = part.sureness, part.measure
-        positions = affinity_positions(part.P, part.labels) if positions is None else positions
-        labels = part.labels if labels is None else labels
-        title = f"uncertainty: {part.name}" if title is None else title
+        part = find_part(source, view, pattern)
+        table = model_uncertainty(source, view, pattern)
+        column = "affinity" if view is None and pattern is None else "probability"
+        sureness, measure = table[column], MEASURES[column]
+        positions = affinity_positions(part.values, table["cluster"]) if positions is None else positions
+        labels = table["cluster"] if labels is None else labels
+        title = part.make_title("uncertainty", title)
     else:
         refuse_part(view, pattern)
         if positions is None or labels is None:
             raise ValueError("positions and labels go with an array of how sure the samples are: give both.")
         sureness, measure = np.asarray(source, dtype=np.float64), "how sure"
-    positions, labels = _checked(positions, len(sureness)), one_each(labels, len(sureness))
+    positions = _check_positions(positions, len(sureness))
+    labels = check_one_per_sample(labels, len(sureness))
     ax = axes_or_new(ax, 5.6, 4.4)
-    shown = thinned(labels, sureness, MOST_POINTS)
+    shown = select_samples(labels, sureness)
     shown = shown[np.argsort(-sureness[shown], kind="stable")]  # the doubtful on top
-    _points(ax, positions[shown], sureness[shown], labels[shown])
+    _draw_points(ax, positions[shown], sureness[shown], labels[shown])
     _number_clusters(ax, positions, labels)
-    _legend(ax, measure, len(shown))
+    _draw_legend(ax, measure, len(shown))
     ax.set(title=title or "", xticks=[], yticks=[])
     if own:
         ax.set_frame_on(False)
         ax.set_aspect("equal", adjustable="datalim")
-    small_print(ax, _said(len(shown), len(sureness), own))
+    placed = "placed by mean co-assignment with each cluster; spread a little, so that equal ones show"
+    remarks = [explain_selection(len(shown), len(sureness)), placed if own else ""]
+    write_small_print(ax, "; ".join(filter(None, remarks)))
     return ax
 
 
@@ -102,8 +107,7 @@ def affinity_positions(P: CoAssignment, labels: np.ndarray) -> Array:
     [-1.0, 0.0]
     """
     groups, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
-    groups = groups.reshape(-1)
-    affinity = cluster_affinity(P, groups)
+    affinity = P.mean_by_cluster(groups)
     alone = sizes[groups] == 1  # with no others of its cluster a sample is as much together with it as can be
     affinity[alone, groups[alone]] = 1.0
     total = affinity.sum(axis=1, keepdims=True)
@@ -111,10 +115,10 @@ def affinity_positions(P: CoAssignment, labels: np.ndarray) -> Array:
     corners = simplex_corners(A)
     if len(corners) <= 2:
         corners = 2 * corners - np.array([1.0, 0.0])
-    return A @ corners + _discs(groups, sizes)
+    return A @ corners + _place_in_discs(groups, sizes)
 
 
-def _discs(groups: np.ndarray, sizes: np.ndarray) -> Array:
+def _place_in_discs(groups: np.ndarray, sizes: np.ndarray) -> Array:
     """Return for each sample its place in the disc of its cluster, on a spiral that fills it evenly."""
     order = np.argsort(groups, kind="stable")
     rank = np.empty(len(groups))
@@ -129,9 +133,9 @@ def _areas(sureness: Array, n_shown: int) -> Array:
     return base * (1 + 9 * np.clip(1 - sureness, 0, 1))
 
 
-def _points(ax: Axes, points: Array, sureness: Array, labels: np.ndarray) -> None:
+def _draw_points(ax: Axes, points: Array, sureness: Array, labels: np.ndarray) -> None:
     names, groups = np.unique(labels, return_inverse=True)
-    colours = np.array([cluster_style(k)[0] for k in style_numbers(names)])[groups.reshape(-1)]
+    colours = np.array([cluster_colour(k) for k in style_numbers(names)])[groups]
     rims = np.where(sureness < UNSURE, 0.7 if len(points) <= 1000 else 0.4, 0.0).tolist()
     x, y = points.T
     areas = _areas(sureness, len(points))
@@ -143,44 +147,23 @@ def _number_clusters(ax: Axes, positions: Array, labels: np.ndarray) -> None:
     rim = [withStroke(linewidth=2.5, foreground=ax.get_facecolor())]
     for name in np.unique(labels):
         x, y = np.median(positions[labels == name], axis=0)
-        ax.annotate(
-            str(name), (x, y), ha="center", va="center", fontsize=9, fontweight="bold", path_effects=rim
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "fontweight": "bold"}
+        ax.annotate(str(name), (x, y), path_effects=rim, **style)
+
+
+def _draw_legend(ax: Axes, measure: str, n_shown: int) -> None:
+    sizes = np.sqrt(_areas(np.array(LEVELS), n_shown)).tolist()
+    handles = [
+        make_legend_dot(
+            f"{level:g}", size, markeredgecolor=ink(ax), markeredgewidth=0.7 if level < UNSURE else 0.0
         )
+        for level, size in zip(LEVELS, sizes, strict=True)
+    ]
+    title = measure.replace(" with", "\nwith").replace(" of", "\nof")
+    draw_legend_beside(ax, title, handles=handles, title_fontsize=8, labelspacing=0.9)
 
 
-def _legend(ax: Axes, measure: str, n_shown: int) -> None:
-    handles = []
-    for level in LEVELS:
-        area = float(_areas(np.array([level]), n_shown)[0])
-        edge: dict[str, Any] = {
-            "markeredgecolor": ink(ax),
-            "markeredgewidth": 0.7 if level < UNSURE else 0.0,
-        }
-        handles.append(
-            Line2D(
-                [],
-                [],
-                linestyle="",
-                marker="o",
-                markersize=area**0.5,
-                color="grey",
-                label=f"{level:g}",
-                **edge,
-            )
-        )
-    ax.legend(
-        handles=handles,
-        title=measure.replace(" with", "\nwith").replace(" of", "\nof"),
-        title_fontsize=8,
-        fontsize=8,
-        frameon=False,
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-        labelspacing=0.9,
-    )
-
-
-def _checked(positions: Any, n_samples: int) -> Array:
+def _check_positions(positions: Any, n_samples: int) -> Array:
     positions = np.asarray(positions, dtype=np.float64)
     if positions.shape != (n_samples, 2) or not np.isfinite(positions).all():
         raise ValueError(
@@ -188,12 +171,3 @@ def _checked(positions: Any, n_samples: int) -> Array:
             "give two coordinates each."
         )
     return positions
-
-
-def _said(n_shown: int, n: int, own: bool) -> str:
-    parts = [] if n_shown == n else [f"{n_shown:,} of {n:,} samples, evenly selected"]
-    if own:
-        parts.append(
-            "placed by mean co-assignment with each cluster; spread a little, so that equal ones show"
-        )
-    return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""Which views follow which pattern: the probabilities of each view's patterns."""
+"""Patterns and the views that follow them: the probabilities of each view's patterns, and their weights (Figure 8)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,38 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from sklearn.utils.validation import check_is_fitted
 
-from latentsimplex._types import Array
-from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.base.types import Array
+from latentsimplex.base.wording import count_noun, shorten_middle
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import Cells, cells_of
-from latentsimplex.plots.marks import colour_bar, counted, shorten, small_print, strips
-from latentsimplex.plots.of_model import is_model
-from latentsimplex.plots.palette import PROBABILITY
+from latentsimplex.plots.cells import cut_into_cells
+from latentsimplex.plots.marks import (
+    NAME_LETTERS,
+    draw_borders,
+    draw_colour_bar,
+    draw_strip,
+    draw_table,
+    faint_line,
+    remove_frame,
+    write_small_print,
+)
+from latentsimplex.plots.model_parts import FittedModel, count_followers, is_model, name_views
+from latentsimplex.plots.palette import OKABE_ITO
+from latentsimplex.results.results import results_of
 
 MOST_NAMES = 40
 """Views whose names can be read one below the other."""
 MOST_ROWS = 200
 MOST_NUMBERS = 120
 """Cells that have room for their probability in digits."""
+LABEL_INCHES = 0.3
+"""A weight above its bar takes so much width; where there is less it is written upwards."""
+MOST_DETAILS, DETAIL_INCHES = 8, 0.95
+"""Bars, and the width of each, that leave room for the numbers of views and clusters below."""
 
 
 def plot_view_patterns(
-    responsibilities: LatentSimplexPosition | Array,
+    responsibilities: FittedModel | Array,
     names: Sequence[str] | None = None,
     *,
     title: str | None = None,
@@ -51,12 +64,11 @@ def plot_view_patterns(
         Its image is ``ax.images[0]``.
     """
     if is_model(responsibilities):
-        model = responsibilities
-        check_is_fitted(model)
-        eta, patterns = model.view_responsibilities_, model.view_patterns_
-        names = list(map(str, model.view_names_in_)) if names is None else names
+        results = results_of(responsibilities)
+        eta, patterns = results.view_responsibilities, results.view_patterns
+        names = list(results.view_names) if names is None else names
         if title is None:
-            title = f"{counted(len(eta), 'view')} in {counted(model.n_patterns_, 'pattern')}"
+            title = f"{count_noun(results.n_views, 'view')} in {count_noun(results.n_patterns, 'pattern')}"
     else:
         eta = np.asarray(responsibilities, dtype=np.float64)
         if eta.ndim != 2 or not eta.size:
@@ -65,45 +77,31 @@ def plot_view_patterns(
             )
         patterns = eta.argmax(axis=1)
     V, d = eta.shape
-    names = [str(v) for v in range(V)] if names is None else list(names)
-    if len(names) != V:
-        raise ValueError(f"names holds {len(names)} names and there are {V} views: give one name each.")
+    names = name_views(names, V, "names")
     height = 1.4 + 0.24 * V if V <= MOST_NAMES else 4.6
     ax = axes_or_new(ax, float(np.clip(2.8 + 0.4 * d, 4.2, 9)), max(2.6, height))
-    cells = cells_of(patterns, -eta[np.arange(V), patterns], MOST_ROWS)
+    cells = cut_into_cells(patterns, -eta[np.arange(V), patterns], MOST_ROWS)
     means = cells.means(eta)
-    image = ax.imshow(means, vmin=0, vmax=1, cmap=PROBABILITY, aspect="auto", interpolation="nearest")
-    _separate(ax, cells, d)
+    image = draw_table(ax, means)
+    named = draw_strip(ax, cells, left=True)
+    draw_borders(ax, cells.borders[1:-1])
+    draw_borders(ax, columns=range(1, d), width=0.8 if d <= 20 else 0.3)
     if V <= MOST_NAMES:
-        ax.set_yticks(range(V), [shorten(names[v]) for v in cells.order], fontsize=8)
+        texts = [shorten_middle(names[v], NAME_LETTERS) for v in cells.order]
+        ax.set_yticks(range(V), texts)
     else:
-        _count_views(ax, cells, patterns)
+        sizes = np.unique(patterns, return_counts=True)[1]
+        texts = [f"pattern {cells.names[k]}: {count_noun(int(sizes[k]), 'view')}" for k in named]
+        ax.set_yticks(ax.get_yticks(), texts)
+        sorted_only = f"{V:,} views, sorted by pattern, the surest first"
+        write_small_print(ax, cells.explain("row", "views") or sorted_only)
     if means.size <= MOST_NUMBERS:
         _write_numbers(ax, means)
-    numbered = range(0, d, 1 if d <= 20 else 5)
-    ax.set_xticks(numbered, [str(l) for l in numbered], fontsize=8)
-    ax.tick_params("both", length=0)
+    ax.set_xticks(range(0, d, 1 if d <= 20 else 5))
+    ax.tick_params(length=0, labelsize=8)
     ax.set(title=title or "", xlabel="pattern")
-    colour_bar(ax, image, "probability")
-    small_print(ax, _said(cells))
+    draw_colour_bar(ax, image, "probability")
     return ax
-
-
-def _separate(ax: Axes, cells: Cells, d: int) -> None:
-    strips(ax, cells, below=False)
-    for edge in cells.borders[1:-1]:
-        ax.axhline(edge - 0.5, color="white", linewidth=0.8)
-    for l in range(1, d):
-        ax.axvline(l - 0.5, color="white", linewidth=0.8 if d <= 20 else 0.3)
-
-
-def _count_views(ax: Axes, cells: Cells, patterns: np.ndarray) -> None:
-    """Say beside the strip how many views each pattern has, where there is room to number it at all."""
-    sizes = dict(zip(*np.unique(patterns, return_counts=True), strict=True))
-    centres = (cells.borders[:-1] + cells.borders[1:] - 1) / 2
-    shown = [int(np.argmin(np.abs(centres - place))) for place in ax.get_yticks()]
-    texts = [f"pattern {cells.names[k]}: {counted(int(sizes[cells.names[k]]), 'view')}" for k in shown]
-    ax.set_yticks(ax.get_yticks(), texts)
 
 
 def _write_numbers(ax: Axes, means: Array) -> None:
@@ -112,7 +110,61 @@ def _write_numbers(ax: Axes, means: Array) -> None:
         ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=colour)
 
 
-def _said(cells: Cells) -> str:
-    if len(cells.order) <= MOST_NAMES:
-        return ""
-    return cells.said("row", "views") or f"{len(cells.order):,} views, sorted by pattern, the surest first"
+def plot_weights(
+    weights: FittedModel | Array,
+    *,
+    n_bars: int | None = None,
+    expected: float | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a bar for each pattern, with its weight above.
+
+    Parameters
+    ----------
+    weights : fitted LatentSimplexPosition or (patterns,) array
+        Those of the live patterns. Up to eight of a model say how many views follow them and how many clusters they
+        have.
+    n_bars : int or None
+        The upper bound on patterns. Those up to it that no view follows have weight 0.
+    expected : float or None
+        A weight to mark with a dashed line.
+    title : str or None
+        None says how many views and patterns a model has.
+    ax : Axes or None
+        Where to draw; None is a new figure.
+
+    Returns
+    -------
+    Axes
+    """
+    details: list[str] = []
+    if is_model(weights):
+        results = results_of(weights)
+        heights = results.pattern_weights.tolist()
+        followed = zip(count_followers(results), results.n_clusters, strict=True)
+        details = [f"\n{views}\n{count_noun(int(k), 'cluster')}" for views, k in followed]
+        if title is None:
+            title = f"{count_noun(results.n_patterns, 'pattern')} of {count_noun(results.n_views, 'view')}"
+    else:
+        heights = np.asarray(weights, dtype=np.float64).tolist()
+    heights += [0.0] * ((n_bars or 0) - len(heights))
+    detailed = len(details) == len(heights) <= MOST_DETAILS
+    each = DETAIL_INCHES if detailed else 0.42
+    ax = axes_or_new(ax, float(np.clip(each * len(heights) + 1, 4, 12)), 3.6)
+    if expected is not None:
+        ax.axhline(expected, linestyle="--", zorder=0, **faint_line(ax))
+    bars = ax.bar(range(len(heights)), heights, color=OKABE_ITO[0], width=0.7)
+    clear = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5}
+    inches = ax.get_window_extent().width / ax.figure.dpi / len(heights)
+    turned = 90 if inches < LABEL_INCHES else 0
+    ax.bar_label(bars, fmt="%.2f", padding=3, fontsize=8, bbox=clear, rotation=turned)
+    ax.set(title=title or "", xlabel="pattern", ylabel="weight")
+    detailed = detailed and inches > 0.8 * DETAIL_INCHES
+    ax.set_xticks(range(len(heights)), [f"{l}{details[l] if detailed else ''}" for l in range(len(heights))])
+    ax.tick_params("x", labelsize=8 if detailed or turned else None)
+    ax.margins(y=0.15)
+    room = 0.6 if len(heights) > 2 else 1.2
+    ax.set_xlim(-room, len(heights) - 1 + room)
+    remove_frame(ax)
+    return ax

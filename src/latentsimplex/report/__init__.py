@@ -1,4 +1,4 @@
-"""A page about a fit: summarise the model, draw its figures, fill a template, write one HTML file."""
+"""The HTML report of a fit: summarise the model, draw its figures, fill a template, write one file."""
 
 from latentsimplex.report.page import write_report
 from latentsimplex.report.summary import summarise

@@ -1,4 +1,4 @@
-"""The drawings that stand in the page itself: arrays in, SVG or a small PNG out.
+"""Drawings of the report: arrays in, SVG or a small PNG out.
 
 Lines and letters take the colour of the text around them and improbable means see-through, so that a drawing follows
 the page from light to dark. Positions are shares of the drawing's size: it has none of its own, and letters keep
@@ -15,10 +15,11 @@ from collections.abc import Iterable
 import numpy as np
 from markupsafe import Markup, escape
 
-from latentsimplex._types import Array, Indices
-from latentsimplex.plots.palette import cluster_style
+from latentsimplex.base.types import Array
+from latentsimplex.base.wording import count_noun
+from latentsimplex.plots.cells import thin_evenly
+from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.plots.simplex import simplex_corners
-from latentsimplex.report.words import count
 
 ACCENT = (47, 111, 222)
 """The blue of probabilities, which shows on white and on near-black."""
@@ -29,38 +30,13 @@ BINS = 20
 NUMBERED = 0.035
 """A cluster with a smaller share of a strip has no room for its number."""
 CURVE_POINTS = 400
+ROUNDING = 1e-6
+"""The smallest change of the loss, as a share of it, that the page can write."""
 SIMPLEX_CLUSTERS = range(3, 9)
 """With two clusters a histogram tells more than a segment; beyond eight, samples meet in the middle."""
 
-Run = tuple[float, float, int]
 
-
-def colour(k: int) -> str:
-    """Return the colour of cluster k, that of the figures in :mod:`latentsimplex.plots`."""
-    return cluster_style(k)[0]
-
-
-def display_order(labels: np.ndarray, sureness: Array, limit: int) -> Indices:
-    """Return samples by cluster and the surest first within each, evenly thinned to ``limit``.
-
-    >>> display_order(np.array([1, 0, 0, 1]), np.array([0.9, 0.5, 0.7, 0.6]), 10).tolist()
-    [2, 1, 0, 3]
-    """
-    return thinned(np.lexsort((-sureness, labels)), limit)
-
-
-def thinned(order: Indices, limit: int) -> Indices:
-    """Return at most ``limit`` entries, evenly spaced, the first and the last among them.
-
-    >>> thinned(np.arange(10), 4).tolist()
-    [0, 3, 6, 9]
-    """
-    if len(order) <= limit:
-        return order
-    return order[np.linspace(0, len(order) - 1, limit).round().astype(np.intp)]
-
-
-def runs(labels: np.ndarray) -> list[Run]:
+def runs(labels: np.ndarray) -> list[tuple[float, float, int]]:
     """Return the start, the end (as shares of the whole) and the label of each run of equal labels.
 
     >>> runs(np.array([2, 2, 2, 0]))
@@ -78,7 +54,7 @@ def strip(labels: np.ndarray, *, upright: bool = False) -> Markup:
     for start, stop, label in runs(labels):
         parts.append(
             f'<rect {along}="{_percent(start)}" {length}="{_percent(stop - start)}" {across}="0" {width}="6" '
-            f'fill="{colour(label)}"/>'
+            f'fill="{cluster_colour(label)}"/>'
         )
         if stop - start >= NUMBERED:
             middle = _percent((start + stop) / 2)
@@ -108,7 +84,7 @@ def histogram(sureness: Array, unsure: float) -> Markup:
     bars = [
         f'<rect class="{"low" if low < unsure - 1e-9 else "high"}" x="{_percent(low + 0.1 / BINS)}" '
         f'y="{_percent(1 - height)}" width="{_percent(0.8 / BINS)}" height="{_percent(height)}">'
-        f"<title>{count(int(size), 'sample')} between {low:.2f} and {low + 1 / BINS:.2f}</title></rect>"
+        f"<title>{count_noun(int(size), 'sample')} between {low:.2f} and {low + 1 / BINS:.2f}</title></rect>"
         for low, height, size in zip(edges[:-1].tolist(), heights.tolist(), counts, strict=True)
         if size
     ]
@@ -123,7 +99,7 @@ def simplex(W: Array, labels: np.ndarray, description: str) -> Markup:
     radius = float(np.clip(0.45 / np.sqrt(len(W)), 0.016, 0.045))
     for i, (x, y) in enumerate(W @ corners):
         parts.append(
-            f'<circle data-i="{i}" cx="{x:.3f}" cy="{y:.3f}" r="{radius:.3f}" fill="{colour(int(labels[i]))}"/>'
+            f'<circle data-i="{i}" cx="{x:.3f}" cy="{y:.3f}" r="{radius:.3f}" fill="{cluster_colour(int(labels[i]))}"/>'
         )
     for k, (x, y) in enumerate(corners * 1.12):
         anchor = "middle" if abs(x) < 0.2 else "start" if x > 0 else "end"
@@ -134,10 +110,11 @@ def simplex(W: Array, labels: np.ndarray, description: str) -> Markup:
 
 def loss_curve(curve: Array) -> Markup:
     """Draw the loss over iterations from its lowest to its highest value; the page writes these beside it."""
-    steps = thinned(np.arange(len(curve)), CURVE_POINTS)
+    steps = thin_evenly(np.arange(len(curve)), CURVE_POINTS)
     low, high = float(curve.min()), float(curve.max())
+    span = max(high - low, ROUNDING * abs(high)) or 1.0  # what rounding changes is drawn as no change
     x = 100 * steps / max(len(curve) - 1, 1)
-    y = 2 + 96 * (high - curve[steps]) / ((high - low) or 1.0)
+    y = 98 - 96 * (curve[steps] - low) / span
     points = " ".join(f"{a:.2f},{b:.2f}" for a, b in zip(x, y, strict=True))
     line = f'<polyline points="{points}"/>' if len(curve) > 1 else ""
     return _drawing(
@@ -152,10 +129,10 @@ def heatmap_picture(P: Array) -> str:
 
 
 def bars_picture(W: Array) -> str:
-    """Return memberships (m, clusters) as an image in a data address: a bar a sample, filled from below."""
+    """Return memberships (m, clusters) as an image in a data address: a bar for each sample, filled from below."""
     heights = (np.arange(BAR_PIXELS)[::-1] + 0.5) / BAR_PIXELS
     cluster = (heights[:, None, None] > W.cumsum(axis=1)[:, :-1]).sum(axis=-1)
-    colours = [colour(k) for k in range(W.shape[1])]
+    colours = [cluster_colour(k) for k in range(W.shape[1])]
     palette = list(dict.fromkeys(colours))  # colours come again where clusters are many
     levels = np.array([palette.index(own) for own in colours], dtype=np.uint8)[cluster]
     return _png(levels, [(*bytes.fromhex(own.removeprefix("#")), 255) for own in palette])

@@ -1,4 +1,4 @@
-"""The page itself: a summary, its drawings and its data through a template into one HTML file that needs no network."""
+"""The HTML page: summary, drawings and data, put through a template into one file that needs no network."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from latentsimplex._types import Array, Indices
-from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wording import count_noun
+from latentsimplex.plots.cells import thin_evenly
+from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.report import figures
-from latentsimplex.report.audited import audited
-from latentsimplex.report.embedded import (
+from latentsimplex.report.audit import summarise_audit
+from latentsimplex.report.page_data import (
     MAX_LISTED_VIEWS,
     PRINTED_ROWS,
     Shown,
     as_script,
     choose_samples,
-    embedded,
+    collect_data,
 )
 from latentsimplex.report.summary import SURE, UNSURE, assigned_probabilities, summarise
-from latentsimplex.report.words import change, count, number, percent, probability
+from latentsimplex.report.wording import change, number, percent, probability
+from latentsimplex.results.results import Results, results_of
 
 SCRIPTS = ("words.js", "data.js", "drawings.js", "table.js", "page.js")
 STILL_SAMPLES = 150
@@ -47,39 +50,40 @@ BIBTEX = """@article{duan2020latent,
 }"""
 
 
-def write_report(model: LatentSimplexPosition, path: str | os.PathLike[str]) -> None:
+def write_report(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a self-contained HTML page about a fitted model to ``path``, which is used as given."""
     # a setting may hold half a character, which UTF-8 cannot: the page then shows a replacement for it
     Path(path).write_bytes(render(model).encode("utf-8", errors="xmlcharrefreplace"))
 
 
-def render(model: LatentSimplexPosition) -> str:
-    """Return the page as text; the names in the data are escaped."""
+def render(model: Any) -> str:
+    """Return the page about a fitted model as text; the names in the data are escaped."""
+    results = results_of(model)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(
-        count=count,
+        count=count_noun,
         number=number,
         probability=probability,
         percent=percent,
         change=change,
-        colour=figures.colour,
+        colour=cluster_colour,
     )
-    summary = summarise(model)
-    shown = choose_samples(model)
+    summary = summarise(results)
+    shown = choose_samples(results)
     style, script = _asset("page.css"), _script()
     return environment.from_string(_asset("template.html")).render(
         **summary,
         sure=SURE,
         most_views=max(pattern["n_views"] for pattern in summary["patterns"]),
-        audit=audited(model),
-        figures=_draw(model, shown),
+        audit=summarise_audit(results),
+        figures=_draw(results, shown),
         n_listed=shown.n_listed,
         max_listed_views=MAX_LISTED_VIEWS,
         printed_rows=PRINTED_ROWS,
         bibtex=BIBTEX,
-        data=as_script(embedded(model, shown)),
+        data=as_script(collect_data(results, shown)),
         style=Markup(style),
         script=Markup(script),
         policy=_policy(style, script),
@@ -107,42 +111,35 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _draw(model: LatentSimplexPosition, shown: Shown) -> dict[str, Any]:
-    sureness = assigned_probabilities(model)
-    clustered = np.flatnonzero(model.n_clusters_ > 1).tolist()
+def _draw(results: Results, shown: Shown) -> dict[str, Any]:
+    sureness = assigned_probabilities(results)
+    clustered = np.flatnonzero(results.n_clusters > 1).tolist()
     still = clustered[:STILL_PATTERNS]
+    X, samples = results.consensus.coassignment.factor, shown.kept[shown.consensus]
     return {
-        "n_drawn": len(shown.consensus),
-        "consensus": _draw_consensus(model, shown) if clustered else None,
-        "patterns": {l: _draw_pattern(model, shown, l, sureness[l], l in still) for l in clustered},
-        "loss": figures.loss_curve(model.loss_curve_),
+        "n_drawn": len(samples),
+        "consensus": _heatmap(X, results.labels, samples, True) if clustered else None,
+        "patterns": {l: _draw_pattern(results, shown, l, sureness[l], l in still) for l in clustered},
+        "loss": figures.loss_curve(results.loss_curve),
     }
 
 
-def _draw_consensus(model: LatentSimplexPosition, shown: Shown) -> dict[str, Any]:
-    samples = shown.kept[shown.consensus]
-    return _heatmap(model.consensus_.coassignment.factor, model.consensus_.labels, samples, True)
-
-
-def _draw_pattern(
-    model: LatentSimplexPosition, shown: Shown, l: int, sureness: Array, still: bool
-) -> dict[str, Any]:
-    W, labels = model.memberships_[l], model.pattern_labels_[l]
+def _draw_pattern(results: Results, shown: Shown, l: int, sureness: Array, still: bool) -> dict[str, Any]:
+    W, labels = results.memberships[l], results.pattern_labels[l]
     samples = shown.kept[shown.patterns[l]]
-    in_simplex = W.shape[1] in figures.SIMPLEX_CLUSTERS
     return {
         **_heatmap(W, labels, samples, still),
-        "bars": figures.bars_picture(W[figures.thinned(samples, STILL_SAMPLES)]) if still else None,
+        "bars": figures.bars_picture(W[thin_evenly(samples, STILL_SAMPLES)]) if still else None,
         "histogram": figures.histogram(sureness, UNSURE),
         "simplex": figures.simplex(W[samples], labels[samples], f"Samples in the simplex of pattern {l}")
-        if in_simplex
+        if W.shape[1] in figures.SIMPLEX_CLUSTERS
         else None,
     }
 
 
 def _heatmap(X: Array, labels: np.ndarray, samples: Indices, still: bool) -> dict[str, Any]:
     """Return what stands around and, for readers without scripts, in a heatmap of X X^T."""
-    few = X[figures.thinned(samples, STILL_SAMPLES)]
+    few = X[thin_evenly(samples, STILL_SAMPLES)]
     ordered = labels[samples]
     return {
         "coarse": len(samples) < COARSE,

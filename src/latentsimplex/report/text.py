@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from latentsimplex.report.words import count, number, percent, probability
+from latentsimplex.base.wording import count_noun
+from latentsimplex.report.wording import number, percent, probability
 
 MAX_PATTERNS = 20
 
@@ -17,16 +18,16 @@ def describe(summary: dict[str, Any]) -> str:
     head, consensus = summary["headline"], summary["consensus"]
     patterns = [_pattern(pattern, head["threshold"]) for pattern in summary["patterns"][:MAX_PATTERNS]]
     if len(summary["patterns"]) > MAX_PATTERNS:
-        patterns.append(f"and {count(len(summary['patterns']) - MAX_PATTERNS, 'lighter pattern')}")
+        patterns.append(f"and {count_noun(len(summary['patterns']) - MAX_PATTERNS, 'lighter pattern')}")
     course = "converged after" if head["converged"] else "did not converge in"
     return "\n".join(
         [
-            f"{count(head['n_samples'], 'sample')} in {count(head['n_views'], 'view')}, "
-            f"{count(head['n_patterns'], 'pattern')}",
+            f"{count_noun(head['n_samples'], 'sample')} in {count_noun(head['n_views'], 'view')}, "
+            f"{count_noun(head['n_patterns'], 'pattern')}",
             *patterns,
-            f"consensus: {count(consensus['n_clusters'], 'cluster')} from {count(consensus['n_included'], 'view')}, "
-            f"{count(consensus['n_excluded'], 'view')} excluded",
-            f"EM {course} {count(head['n_iter'], 'iteration')}, loss {number(summary['course']['loss'])}; "
+            f"consensus: {count_noun(consensus['n_clusters'], 'cluster')} from "
+            f"{count_noun(consensus['n_included'], 'view')}, {count_noun(consensus['n_excluded'], 'view')} excluded",
+            f"EM {course} {count_noun(head['n_iter'], 'iteration')}, loss {number(summary['course']['loss'])}; "
             f"{_stability(head)}",
         ]
     )
@@ -34,8 +35,8 @@ def describe(summary: dict[str, Any]) -> str:
 
 def _pattern(pattern: dict[str, Any], threshold: float) -> str:
     line = (
-        f"pattern {pattern['index']}: {count(pattern['n_views'], 'view')}, "
-        f"weight {probability(pattern['weight'])}, {count(pattern['n_clusters'], 'cluster')}"
+        f"pattern {pattern['index']}: {count_noun(pattern['n_views'], 'view')}, "
+        f"weight {probability(pattern['weight'])}, {count_noun(pattern['n_clusters'], 'cluster')}"
     )
     if pattern["n_clusters"] == 1:
         return line
@@ -48,5 +49,5 @@ def _pattern(pattern: dict[str, Any], threshold: float) -> str:
 def _stability(head: dict[str, Any]) -> str:
     if head["n_starts"] == 1:
         return "a single start"
-    others = count(head["n_starts"] - 1, "other start")
+    others = count_noun(head["n_starts"] - 1, "other start")
     return f"{head['n_alike']} of {others} clustered alike, mean NMI {probability(head['start_agreement'])}"

@@ -1,6 +1,6 @@
 /* Numbers as the rest of the page writes them, and elements that hold text and nothing else. */
 
-/** Two decimals that never round to certainty, like words.py. */
+/** Two decimals that never round to certainty, like wording.py. */
 function probabilityText(p) {
   if (p >= 0.995) return p >= 1 ? "1" : ">0.99";
   if (p < 0.005) return p <= 0 ? "0" : "<0.01";

@@ -1,32 +1,23 @@
-"""From a view to similarities: one kernel a file, chosen by name or brought by the user."""
+"""Similarity kernels, which turn a view into similarities: chosen by name, or the user's own."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from latentsimplex.similarity.auto_diffusion import AutoDiffusion
 from latentsimplex.similarity.diffusion import Diffusion
-from latentsimplex.similarity.kernel import (
-    FunctionKernel,
-    Kernel,
-    checked_exponents,
-    clip_exponents,
-    tables_exponents,
-)
+from latentsimplex.similarity.kernel import FunctionKernel, Kernel
 from latentsimplex.similarity.local_scaling import LocalScaling
 from latentsimplex.similarity.precomputed import Precomputed
-from latentsimplex.similarity.readings import Readings
 
 __all__ = [
+    "AutoDiffusion",
     "Diffusion",
     "FunctionKernel",
     "Kernel",
     "LocalScaling",
     "Precomputed",
-    "Readings",
     "as_kernel",
-    "checked_exponents",
-    "clip_exponents",
-    "tables_exponents",
 ]
 
 NAMED = {

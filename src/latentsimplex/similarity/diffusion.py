@@ -1,12 +1,21 @@
 """Similarity by diffusion: how much of a random walk's mass two samples share after a while.
 
-A graph joins each sample to its nearest neighbours, with their local-scaling similarity as weight. Its
-symmetric normalisation N, the lazy walk M = (I + N) / 2 and K = M^(2t) give
+A graph joins each sample to its nearest neighbours, with their local-scaling similarity as weight. Its symmetric
+normalisation N, the lazy walk M = (I + N) / 2 and K = M^(2t) give
 
     s_ij = K_ij / sqrt(K_ii K_jj),
 
 positive semi-definite and in [0, 1]. The walk follows clusters of any shape, and far samples of one
 cluster become similar once it has had the time.
+
+======================================== ====================================================================
+samples                                  how the length of a walk is found at which similarities have a mean
+======================================== ====================================================================
+up to 768                                by powers of M (:mod:`~latentsimplex.similarity.walk_powers`): compiled for
+                                         arrays of single precision, by Triton on a GPU that has it
+more, on a sparse graph                  by leading eigenvectors (:mod:`~latentsimplex.similarity.walk_eigenvectors`)
+more, on a dense graph                   by powers of M
+======================================== ====================================================================
 """
 
 from __future__ import annotations
@@ -14,83 +23,58 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache as remember
 from hashlib import blake2b
 from numbers import Integral, Real
 from threading import local
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import (
+from latentsimplex.base.arrays import (
+    array_namespace,
     diagonals,
-    is_single,
     is_tensor,
-    namespace,
-    on_card,
-    on_host,
-    ranked,
-    stacked,
+    kth_smallest,
+    runs_triton,
+    stack,
+    to_host,
 )
-from latentsimplex.compute.pairs import n_pairs, pack
-from latentsimplex.similarity.directions import DIRECTIONS, KnownDirections, followed, leading_directions
-from latentsimplex.similarity.local_scaling import (
-    FEW_FEATURES,
-    LEAST_SIMILARITY,
-    LocalScaling,
-    compared,
-    feature_sets,
-    standardised,
+from latentsimplex.base.condensed import count_pairs, pack_pairs
+from latentsimplex.similarity.distances import FEW_FEATURES, prepare_tables, standardise
+from latentsimplex.similarity.kernel import BatchKernel
+from latentsimplex.similarity.local_scaling import LEAST_SIMILARITY, LocalScaling
+from latentsimplex.similarity.walk_eigenvectors import (
+    N_EIGENVECTORS,
+    EigenvectorCache,
+    leading_eigenvectors,
+    similarity_from_eigenvectors,
 )
-from latentsimplex.similarity.powers import (
+from latentsimplex.similarity.walk_powers import (
     BALANCING_STEPS,
-    DOUBLINGS,
+    LEAST_WEIGHT,
     MIXING_STEPS,
-    TINY,
-    balanced,
-    by_mean,
+    MOST_DOUBLINGS,
+    balance_rows,
     enclosing_powers,
-    mixing,
+    mix_powers,
+    similarities_at_mean,
 )
 
-MOST_MULTIPLIED = 3 * DIRECTIONS
-"""With no more samples, products of whole matrices are quicker than finding directions."""
-FEW_ON_A_CARD = 16
-"""Loops over so many features are written out on a graphics card."""
-TIED = 1e-6
-"""Affinities that differ by no more than this share of themselves are tied: rounding made the difference."""
+MOST_MULTIPLIED = 3 * N_EIGENVECTORS
+"""With no more samples, products of whole matrices are quicker than finding eigenvectors."""
 QUANTILE, POWER = 0.3, 2.0
 """The local scaling that chooses and weighs neighbours: as wide as the author's notebook has it, and smooth."""
-
-
-class Room(local):
-    """Memory for the powers of one view's walk, which a thread keeps: new memory takes longer than filling it."""
-
-    n = 0
-
-    def for_samples(self, n: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return a matrix for the walk, which may hold anything but is 0 beyond n samples, four more, and lists."""
-        if n != self.n:
-            from latentsimplex.compute.walks import EIGHT, LANES
-
-            wide = -(-n // LANES) * LANES
-            self._matrices = np.zeros((5, wide, wide), np.float32)
-            self._lists = (
-                np.empty((n, n + EIGHT), np.uint16),
-                np.empty((n, n + EIGHT), np.float32),
-                np.empty(n, np.int64),
-            )
-            self.n = n
-        return self._matrices[0], self._matrices[1:], self._lists
-
-
-room = Room()
+TIED = 1e-6
+"""Affinities that differ by no more than this share of themselves are tied: rounding made the difference."""
+FEW_FEATURES_OF_TRITON, FEW_SAMPLES_OF_TRITON = 16, 768
+"""Loops over so many features are written out on a GPU, and a row of so many samples is one program's."""
 
 
 @dataclass(frozen=True)
-class Diffusion:
-    """Random walks on a nearest-neighbour graph.
+class Diffusion(BatchKernel):
+    """Similarity by diffusion: random walks on a nearest-neighbour graph.
 
     Parameters
     ----------
@@ -132,99 +116,36 @@ class Diffusion:
             )
         check_scalar(self.mean, "mean", Real, min_val=0, max_val=1, include_boundaries="neither")
 
-    def exponents(self, X: Any, out: Any = None, known: KnownDirections | None = None) -> Any:
-        """Return -log s of every pair; all zero when all samples coincide.
-
-        X may have axes before the last two, and be a tensor: exponents are then those of each table. Those of arrays of
-        single precision are written into ``out`` if it is given; long walks that are ``known`` are not found again.
-        """
-        xp, n = namespace(X), X.shape[-2]
-        tables = X.reshape(-1, *X.shape[-2:])
-        if is_single(X) and n <= MOST_MULTIPLIED:
+    def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
+        """Return -log s (b, m) of tables (b, n, p); all zero where all samples coincide."""
+        few = tables.shape[-2] <= MOST_MULTIPLIED
+        if few and tables.dtype == np.float32:
             r = self._compiled_exponents(tables, out)
-        elif on_card(X) and n <= MOST_MULTIPLIED and not self.balance:
-            r = self._card_exponents(tables)
+        elif few and runs_triton(tables) and not self.balance:
+            r = self._triton_exponents(tables)
         else:
-            S = self.similarities(tables, known)
-            if self.balance:
-                S = balanced(S)
-            # a walk that has mixed makes all samples alike, but only samples that coincide have exponent 0
-            r = TINY - xp.log(xp.clip(pack(S), LEAST_SIMILARITY, 1.0))
+            r = exponents_of(self.similarities(tables, cache))
         varies = (tables != tables[:, :1]).any(-1).any(-1)
         if is_tensor(r) or not varies.all():
             r *= varies[:, None]
         if out is not None and r is not out:
             out[:] = r
-        return r.reshape(*X.shape[:-2], n_pairs(n))
-
-    def similarities(self, tables: Any, known: KnownDirections | None = None) -> Any:
-        """Return the similarities (b, n, n) of tables (b, n, p), not balanced.
-
-        Long walks of many samples live in few directions, which are enough to follow them.
-        """
-        if tables.shape[-2] <= MOST_MULTIPLIED:
-            return by_mean(self.walk(tables), self.mean)
-        return stacked([self._followed(X, known) for X in tables])
-
-    def _followed(self, X: Any, known: KnownDirections | None) -> Any:
-        """Return the similarities (n, n) of one table of many samples."""
-        walk = cache(lambda: self.walk(X[None]))
-        if known is None:
-            found = leading_directions(walk()[0])
-        else:
-            graph = (self.neighbours, self.standardise, self.per_feature, X.shape)
-            table = blake2b(on_host(X).tobytes()).digest()
-            found = known.get((graph, table), lambda: leading_directions(walk()[0]))
-        S = None if found is None else followed(found, self.mean)
-        return by_mean(walk(), self.mean)[0] if S is None else S
-
-    def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
-        """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""
-        from latentsimplex.compute.walks import diffused
-
-        n = tables.shape[-2]
-        r = np.empty((len(tables), n_pairs(n)), np.float32) if out is None else out
-        M, spare, lists = room.for_samples(n)
-        walk = (self.mean, DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
-        for into, _ in zip(r, self._walks_into(tables, lambda _: M), strict=True):
-            diffused(M, *walk, TINY, LEAST_SIMILARITY, spare, *lists, into)
+            return out
         return r
 
-    def _walks_into(self, tables: np.ndarray, place: Callable[[int], np.ndarray]) -> Iterator[None]:
-        """Make M of each table (b, n, p) of single precision where ``place`` says, one after the other."""
-        from latentsimplex.compute.graphs import add_affinities, make_walk
+    def similarities(self, tables: Any, cache: EigenvectorCache | None = None) -> Any:
+        """Return the similarities (b, n, n) of tables (b, n, p)."""
+        if tables.shape[-2] <= MOST_MULTIPLIED:
+            S = similarities_at_mean(self.walks(tables), self.mean)
+        else:
+            S = stack([self._similarities_of_many(X, cache) for X in tables])
+        return balance_rows(S) if self.balance else S
 
-        tables = compared(tables, self.standardise)
-        n = tables.shape[-2]
-        one_by_one, few, below, part, share, k = self._graph(n)
-        distances = np.empty((n, n), np.float32)
-        for v, sets in enumerate(feature_sets(tables, one_by_one)):
-            M = place(v)
-            M[:] = 0.0
-            for features in sets:
-                X = np.ascontiguousarray(tables[v][:, features])
-                add_affinities(X, few, below, part, share, 1 / len(sets), distances, M)
-            make_walk(M, n, k, TINY)
-            yield
+    def walks(self, tables: Any) -> Any:
+        """Return the lazy walks M (b, n, n) on the neighbour graphs of tables (b, n, p)."""
+        return make_walks(tables, self._graph(tables.shape[-2]))
 
-    def _card_exponents(self, tables: Any) -> Any:
-        """Return the exponents (b, m) of tables (b, n, p) of few samples on a graphics card."""
-        from latentsimplex.compute.cards import packed_exponents
-
-        shorter, longer = enclosing_powers(self.walk(tables), self.mean)
-        return packed_exponents(shorter, longer, *mixing(shorter, longer, self.mean), TINY, LEAST_SIMILARITY)
-
-    def _graph(self, n: int) -> tuple[bool, int, int, float, float, int]:
-        """Return what the compiled loops want to know of a graph of n samples."""
-        below, part = divmod(QUANTILE * (n - 2), 1)
-        return self.per_feature, FEW_FEATURES, int(below), part, QUANTILE, self.n_neighbours(n)
-
-    @property
-    def reads_many(self) -> bool:
-        """Whether :meth:`exponents` takes several tables at once."""
-        return True
-
-    def n_neighbours(self, n: int) -> int:
+    def count_neighbours(self, n: int) -> int:
         """Return the number of neighbours among n samples."""
         if self.neighbours == "sqrt":
             k = math.isqrt(n)
@@ -232,38 +153,141 @@ class Diffusion:
             k = int(self.neighbours if isinstance(self.neighbours, Integral) else self.neighbours * n)
         return min(max(k, 2), n - 1)
 
-    def walk(self, X: Any) -> Any:
-        """Return M = (I + N) / 2 of the nearest-neighbour graph of each table (b, n, p).
+    def _graph(self, n: int) -> NeighbourGraph:
+        return NeighbourGraph(self.count_neighbours(n), self.standardise, self.per_feature)
 
-        Samples that are as near as the last neighbour are neighbours too, so that their order does not matter.
-        """
-        xp, n = namespace(X), X.shape[-2]
-        if is_single(X):
-            return self._compiled_walks(X)
-        if on_card(X) and n <= MOST_MULTIPLIED and X.shape[-1] <= FEW_ON_A_CARD:
-            from latentsimplex.compute.cards import walks
+    def _similarities_of_many(self, X: Any, cache: EigenvectorCache | None) -> Any:
+        """Return the similarities (n, n) of one table of many samples; long walks live in few eigenvectors."""
+        walk = remember(lambda: self.walks(X[None]))
+        if cache is None:
+            found = leading_eigenvectors(walk()[0])
+        else:
+            key = (self._graph(len(X)), X.shape, blake2b(to_host(X).tobytes()).digest())
+            found = cache.get(key, lambda: leading_eigenvectors(walk()[0]))
+        S = None if found is None else similarity_from_eigenvectors(found, self.mean)
+        return similarities_at_mean(walk(), self.mean)[0] if S is None else S
 
-            one_by_one, _, below, part, share, k = self._graph(n)
-            X = standardised(X) if self.standardise else X
-            return walks(X, one_by_one, below, part, share, k, TIED, TINY)
-        scaling = LocalScaling(QUANTILE, POWER, standardise=self.standardise, per_feature=self.per_feature)
-        affinity = xp.exp(-scaling.square(X))
-        diagonals(affinity)[:] = -1.0  # no sample is its own neighbour
-        least = ranked(affinity, n - self.n_neighbours(n))
-        near = affinity >= (1 - TIED) * least[..., None]
-        weights = affinity * (near | near.swapaxes(-1, -2))
-        diagonals(weights)[:] = 0.0
-        weights += TINY
-        degree = weights.sum(-1) ** 0.5
-        weights /= 2 * degree[..., None]
-        weights /= degree[:, None, :]
-        diagonals(weights)[:] += 0.5
-        return weights
+    def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
+        """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""
+        from latentsimplex.similarity._walk_loops import write_diffusion_exponents
 
-    def _compiled_walks(self, tables: np.ndarray) -> np.ndarray:
-        """Return the walks (b, n, n) of tables (b, n, p) in single precision."""
-        b, n, _ = tables.shape
+        n = tables.shape[-2]
+        r = np.empty((len(tables), count_pairs(n)), np.float32) if out is None else out
+        M, spare, lists = scratch.for_samples(n)
+        length = (self.mean, MOST_DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
+        for into, _ in zip(r, write_walks(tables, self._graph(n), lambda _: M), strict=True):
+            write_diffusion_exponents(M, *length, LEAST_WEIGHT, LEAST_SIMILARITY, spare, *lists, into)
+        return r
+
+    def _triton_exponents(self, tables: Any) -> Any:
+        """Return the exponents (b, m) of tables (b, n, p) of few samples on a GPU."""
+        from latentsimplex.similarity._triton_walks import pack_exponents
+
+        shorter, longer = enclosing_powers(self.walks(tables), self.mean)
+        mixture = mix_powers(shorter, longer, self.mean)
+        return pack_exponents(shorter, longer, *mixture, LEAST_WEIGHT, LEAST_SIMILARITY)
+
+
+def exponents_of(S: Any) -> Any:
+    """Return -log s of packed similarities (b, n, n).
+
+    A walk that has mixed makes all samples alike, but only samples that coincide have exponent 0.
+    """
+    xp = array_namespace(S)
+    return LEAST_WEIGHT - xp.log(xp.clip(pack_pairs(S), LEAST_SIMILARITY, 1.0))
+
+
+class Scratch(local):
+    """Memory for the powers of one view's walk, which a thread keeps: new memory takes longer than filling it."""
+
+    n = 0
+
+    def for_samples(self, n: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Return a matrix for the walk, which may hold anything but is 0 beyond n samples, four more, and lists."""
+        if n != self.n:
+            from latentsimplex.similarity._walk_loops import EIGHT, LANES
+
+            wide = -(-n // LANES) * LANES
+            self._matrices = np.zeros((5, wide, wide), np.float32)
+            self._lists = (
+                np.empty((n, n + EIGHT), np.uint16),
+                np.empty((n, n + EIGHT), np.float32),
+                np.empty(n, np.int64),
+            )
+            self.n = n
+        return self._matrices[0], self._matrices[1:], self._lists
+
+
+scratch = Scratch()
+
+
+class NeighbourGraph(NamedTuple):
+    """How samples become a graph: the neighbours of each, and how features are compared."""
+
+    n_neighbours: int
+    standardise: bool
+    per_feature: bool
+
+
+def make_walks(tables: Any, graph: NeighbourGraph) -> Any:
+    """Return M (b, n, n) of tables (b, n, p).
+
+    Samples that are as near as the last neighbour are neighbours too, so that their order does not matter.
+    """
+    xp, (b, n, p) = array_namespace(tables), tables.shape
+    if tables.dtype == np.float32:
         walks = np.empty((b, n, n), np.float32)
-        for _ in self._walks_into(tables, walks.__getitem__):
+        for _ in write_walks(tables, graph, walks.__getitem__):
             pass
         return walks
+    if runs_triton(tables) and n <= FEW_SAMPLES_OF_TRITON and p <= FEW_FEATURES_OF_TRITON:
+        from latentsimplex.similarity._triton_walks import make_walks_by_triton
+
+        tables = standardise(tables) if graph.standardise else tables
+        quantile = (*divmod_rank(n), QUANTILE)
+        return make_walks_by_triton(
+            tables, graph.per_feature, *quantile, graph.n_neighbours, TIED, LEAST_WEIGHT
+        )
+    scaling = LocalScaling(QUANTILE, POWER, standardise=graph.standardise, per_feature=graph.per_feature)
+    affinity = xp.exp(-scaling.square(tables))
+    diagonals(affinity)[:] = -1.0  # no sample is its own neighbour
+    least = kth_smallest(affinity, n - graph.n_neighbours)
+    near = affinity >= (1 - TIED) * least[..., None]
+    weights = affinity * (near | near.swapaxes(-1, -2))
+    diagonals(weights)[:] = 0.0
+    weights += LEAST_WEIGHT
+    degree = weights.sum(-1) ** 0.5
+    weights /= 2 * degree[..., None]
+    weights /= degree[:, None, :]
+    diagonals(weights)[:] += 0.5
+    return weights
+
+
+def write_walks(
+    tables: np.ndarray, graph: NeighbourGraph, place: Callable[[int], np.ndarray]
+) -> Iterator[None]:
+    """Write M of each table (b, n, p) of single precision where ``place`` says, one after the other, compiled."""
+    from latentsimplex.similarity._scaling_loops import add_affinities, make_walk
+
+    n = tables.shape[-2]
+    quantile = (*divmod_rank(n), QUANTILE)
+    tables, sets_of_tables = prepare_tables(tables, graph.standardise, graph.per_feature)
+    distances = np.empty((n, n), np.float32)
+    for v, sets in enumerate(sets_of_tables):
+        M = place(v)
+        M[:] = 0.0
+        for features in sets:
+            X = np.ascontiguousarray(tables[v][:, features])
+            add_affinities(X, FEW_FEATURES, *quantile, 1 / len(sets), distances, M)
+        make_walk(M, n, graph.n_neighbours, LEAST_WEIGHT)
+        yield
+
+
+def divmod_rank(n: int) -> tuple[int, float]:
+    """Return the rank of the quantile among n - 1 distances, and its part beyond that.
+
+    >>> divmod_rank(12)
+    (3, 0.0)
+    """
+    below, part = divmod(QUANTILE * (n - 2), 1)
+    return int(below), part

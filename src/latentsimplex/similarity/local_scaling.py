@@ -15,78 +15,33 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_scalar
 
-from latentsimplex._arrays import is_single, is_tensor, like, namespace, ranked, ranked_pair, widened
-from latentsimplex._types import Array
-from latentsimplex.compute.pairs import n_pairs, pack
+from latentsimplex.base.arrays import (
+    array_namespace,
+    convert_like,
+    is_tensor,
+    kth_and_next_smallest,
+    stack,
+)
+from latentsimplex.base.bounded_cache import BoundedCache
+from latentsimplex.base.condensed import count_pairs, pack_pairs
+from latentsimplex.base.types import Array
+from latentsimplex.similarity.distances import (
+    FEW_FEATURES,
+    euclidean_distances,
+    prepare_tables,
+    standardise,
+)
+from latentsimplex.similarity.kernel import BatchKernel
 
-FEW_FEATURES = 4
-"""Distances in so few features are added up one by one, in more by a product of matrices."""
-OUTLYING, CUTS, STILL = 4.0, 60, 0.999
-"""Values so many standard deviations from the median are outliers: among thousands of normal samples there is hardly
-one. They are cut, and the standard deviation is taken anew, so often at most, or until it does not fall below that
-share of itself."""
 LEAST_SIMILARITY = float(np.finfo(np.float32).tiny)
 """Smaller similarities have no logarithm in single precision."""
 ROWS_AT_ONCE = 256
 """Rows of a matrix of distances that compiled loops hold at a time."""
-COINCIDENT = 1e-13
-"""Squared distances below this share of the squares they are the difference of are rounding."""
-
-
-def standardised(X: Any) -> Any:
-    """Return X with each feature of mean 0 and variance 1, but for outliers; a constant feature is 0.
-
-    >>> standardised(np.array([[0.0], [1.0], [2.0]])).round(2).tolist()
-    [[-1.22], [0.0], [1.22]]
-    """
-    return rescaled(X, *place_and_scale(X))
-
-
-def rescaled(X: Any, place: Any, scale: Any) -> Any:
-    """Return X with each feature less its place and over its scale; a constant feature is 0."""
-    varying = (X[..., :1, :] != X).any(-2)[
-        ..., None, :
-    ]  # the mean of equal numbers may differ from them by rounding
-    return (X - place) * varying / (scale + (scale == 0))
-
-
-def place_and_scale(X: Any) -> tuple[Any, Any]:
-    """Return the mean and the standard deviation (..., 1, p) of each feature, but for outliers.
-
-    They are those of values cut at ``OUTLYING`` standard deviations from the median, so that no outlier decides the
-    scale of the others. Where most samples have one value, rare others are no outliers, and nothing is cut.
-    """
-    xp, centre = namespace(X), middle(X)
-    away = X - centre
-    rare = middle(abs(away)) == 0
-    mean, spread = mean_and_spread(away)
-    falling = ~rare
-    for _ in range(CUTS):
-        edge = xp.where(rare, np.inf, OUTLYING * spread)
-        next_mean, next_spread = mean_and_spread(xp.clip(away, -edge, edge))
-        fell = falling & (next_spread < STILL * spread)
-        mean, spread = xp.where(falling, next_mean, mean), xp.where(falling, next_spread, spread)
-        falling = fell
-        if not falling.any():
-            break
-    return centre + mean, spread
-
-
-def mean_and_spread(X: Any) -> tuple[Any, Any]:
-    """Return the mean and the standard deviation of each feature (..., 1, p)."""
-    mean = X.mean(-2)[..., None, :]
-    return mean, ((X - mean) ** 2).mean(-2)[..., None, :] ** 0.5
-
-
-def middle(X: Any) -> Any:
-    """Return the median of each feature (..., 1, p), the lower of two."""
-    k = (X.shape[-2] - 1) // 2
-    return ranked(X.swapaxes(-1, -2), k)[..., None, :]
 
 
 @dataclass(frozen=True)
-class LocalScaling:
-    """Local scaling of distances.
+class LocalScaling(BatchKernel):
+    """Similarity by local scaling: distances divided by a bandwidth of each sample.
 
     Parameters
     ----------
@@ -129,59 +84,69 @@ class LocalScaling:
             check_scalar(self.neighbour, "neighbour", Integral, min_val=1)
 
     @property
-    def reads_many(self) -> bool:
-        """Whether :meth:`exponents` takes several tables at once."""
+    def sees_differences_alone(self) -> bool:
+        """Whether distances are Euclidean."""
         return self.metric == "euclidean"
 
-    def exponents(self, X: Any, out: Any = None) -> Any:
-        """Return (dist_ij / sqrt(q_i q_j))^power; all zero when all samples coincide.
+    def batch_exponents(self, tables: Any, out: Any = None, cache: BoundedCache[Any] | None = None) -> Any:
+        """Return (dist_ij / sqrt(q_i q_j))^power (b, m) of tables (b, n, p); all zero where all samples coincide.
 
-        X may have axes before the last two, and be a tensor: exponents are then those of each table. Those of arrays of
-        single precision are written into ``out`` if it is given.
+        Tables of single precision are read by compiled loops.
         """
-        if not self.reads_many or not is_single(X):
-            return pack(self.square(X))
-        n = X.shape[-2]
-        tables = compared(X.reshape(-1, *X.shape[-2:]), self.standardise)
-        r = np.empty((len(tables), n_pairs(n)), np.float32) if out is None else out
+        n = tables.shape[-2]
+        if not self.sees_differences_alone or tables.dtype != np.float32:  # tensors among them
+            squares = (
+                self.square(tables) if self.sees_differences_alone else stack([*map(self.square, tables)])
+            )
+            r = pack_pairs(squares)
+            if out is None:
+                return r
+            out[:] = r
+            return out
+        tables, sets_of_tables = prepare_tables(tables, self.standardise, self.per_feature)
+        r = np.empty((len(tables), count_pairs(n)), np.float32) if out is None else out
         distances = np.empty((min(n, ROWS_AT_ONCE), n), np.float32)
-        for table, sets, into in zip(tables, feature_sets(tables, self.per_feature), r, strict=True):
+        for table, sets, into in zip(tables, sets_of_tables, r, strict=True):
             self._write_exponents(table, sets, distances, into)
-        return r.reshape(*X.shape[:-2], n_pairs(n))
+        return r
 
     def _write_exponents(
         self, X: np.ndarray, sets: list[slice], distances: np.ndarray, r: np.ndarray
     ) -> None:
         """Write the exponents of one table of single precision into r (m,)."""
-        from latentsimplex.compute.scaling import add_similarities, make_exponents, scaled_exponents
+        from latentsimplex.similarity._scaling_loops import (
+            add_similarities,
+            take_logarithms,
+            write_scaled_distances,
+        )
 
         settings = (FEW_FEATURES, *self._rank(len(X)), float(self.power), distances)
         if not self.per_feature:
-            scaled_exponents(X, *settings, r)
+            write_scaled_distances(X, *settings, r)
             return
         one = np.empty_like(r)
         r[:] = 0.0
         for features in sets:
-            scaled_exponents(np.ascontiguousarray(X[:, features]), *settings, one)
+            write_scaled_distances(np.ascontiguousarray(X[:, features]), *settings, one)
             add_similarities(one, 1 / len(sets), r)
         if sets:
-            make_exponents(r, LEAST_SIMILARITY)
+            take_logarithms(r, LEAST_SIMILARITY)
 
     def square(self, X: Any) -> Any:
         """Return the exponents as symmetric matrices (..., n, n)."""
         if not self.per_feature:
-            return self._scaled(X)
-        xp = namespace(X)
+            return self._scaled_distances(X)
+        xp = array_namespace(X)
         varying = (X[..., :1, :] != X).any(-2)  # a constant feature compares nothing
         total: Any = 0.0
         for j in range(X.shape[-1]):
-            total = total + xp.exp(-self._scaled(X[..., j : j + 1])) * varying[..., j, None, None]
+            total = total + xp.exp(-self._scaled_distances(X[..., j : j + 1])) * varying[..., j, None, None]
         some = varying.any(-1)[..., None, None]
-        mean = total / like(varying.sum(-1)[..., None, None] + ~some, total)
+        mean = total / convert_like(varying.sum(-1)[..., None, None] + ~some, total)
         r = -xp.log(xp.clip(mean, LEAST_SIMILARITY, 1.0))
         return xp.where(some, r, 0 * r)
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled_distances(self, X: Any) -> Any:
         distances = self._distances(X)
         q = self._bandwidths(distances) ** 0.5
         r = distances / (q[..., :, None] * q[..., None, :])
@@ -190,10 +155,10 @@ class LocalScaling:
     def _distances(self, X: Any) -> Any:
         """Return the square matrices of distances."""
         if self.standardise:
-            X = standardised(X)
+            X = standardise(X)
         if self.metric != "euclidean":
             return pairwise_distances(X, metric=self.metric)
-        return euclidean(X)
+        return euclidean_distances(X)
 
     def _bandwidths(self, distances: Any) -> Any:
         """Return q_i from the square matrices of distances.
@@ -202,9 +167,9 @@ class LocalScaling:
         undefined. Such a pile is tight whatever lies around it: its bandwidth is the same share of the
         distance to the nearest sample outside. If there is none, 1 leaves all distances at 0.
         """
-        xp, n = namespace(distances), distances.shape[-1]
+        xp, n = array_namespace(distances), distances.shape[-1]
         below, part, share = self._rank(n)
-        low, high = ranked_pair(distances, below + 1)  # after the 0 of a sample to itself
+        low, high = kth_and_next_smallest(distances, below + 1)  # after the 0 of a sample to itself
         q = low + part * (high - low)
         if not (q == 0).any():
             return q
@@ -220,48 +185,3 @@ class LocalScaling:
             return k - 1, 0.0, k / (n - 1)
         below, part = divmod(self.quantile * (n - 2), 1)
         return int(below), part, self.quantile
-
-
-def compared(tables: np.ndarray, standardise: bool) -> np.ndarray:
-    """Return tables (b, n, p) of single precision as the compiled loops want them, standardised or not."""
-    from latentsimplex.compute.scaling import standardise_tables
-
-    if not standardise:
-        return np.ascontiguousarray(tables)
-    standard, k = tables.copy(), (tables.shape[1] - 1) // 2
-    centres = np.partition(tables, k, axis=1)[:, k]
-    rare = np.partition(np.abs(tables - centres[:, None]), k, axis=1)[:, k] == 0
-    standardise_tables(standard, centres, rare, OUTLYING, CUTS, STILL)
-    return standard
-
-
-def feature_sets(tables: np.ndarray, per_feature: bool) -> list[list[slice]]:
-    """Return for each table the sets of features that are compared together: all, or each one that varies.
-
-    >>> feature_sets(np.array([[[0.0, 1.0], [0.0, 2.0]]]), True)
-    [[slice(1, 2, None)]]
-    """
-    if not per_feature:
-        return [[slice(None)]] * len(tables)
-    varying = (tables != tables[:, :1]).any(axis=1)
-    return [[slice(f, f + 1) for f in np.flatnonzero(some).tolist()] for some in varying]
-
-
-def euclidean(X: Any) -> Any:
-    """Return the square matrices of Euclidean distances; samples that coincide have distance 0.
-
-    >>> euclidean(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])).tolist()
-    [[0.0, 5.0, 5.0], [5.0, 0.0, 0.0], [5.0, 0.0, 0.0]]
-    """
-    if X.shape[-1] == 1:
-        return abs(X - X.swapaxes(-1, -2))
-    if X.shape[-1] <= FEW_FEATURES:
-        squares = sum((X[..., j, None] - X[..., None, :, j]) ** 2 for j in range(X.shape[-1]))
-        return squares**0.5
-    wide = widened(X)  # differences of squares need the digits
-    wide = wide - wide.mean(-2)[..., None, :]
-    norms = (wide**2).sum(-1)
-    both = norms[..., :, None] + norms[..., None, :]
-    squares = both - 2 * wide @ wide.swapaxes(-1, -2)
-    distances = (squares * (squares > COINCIDENT * both)) ** 0.5
-    return distances.to(X.dtype) if is_tensor(X) else distances.astype(X.dtype)

@@ -1,4 +1,4 @@
-"""Similarities that the user brings, checked before anything is computed from them."""
+"""Precomputed similarities of the user's own, checked before anything is computed from them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latentsimplex._types import Array
-from latentsimplex.compute.pairs import pack
+from latentsimplex.base.condensed import pack_pairs
+from latentsimplex.base.types import Array
 
-ROUNDING = 1e-8
+SIMILARITY_ROUNDING = 1e-8
 """How far from [0, 1] and from symmetry a similarity may be by rounding alone."""
 
 
@@ -32,13 +32,13 @@ def similarity_exponents(S: Array, what: str) -> Array:
         raise ValueError(f"{what} has shape {S.shape}: a similarity matrix is square, one row per sample.")
     if np.isnan(S).any():
         raise ValueError(f"{what} contains NaN: every pair of samples needs a similarity in [0, 1].")
-    if S.min() < -ROUNDING or S.max() > 1 + ROUNDING:
+    if S.min() < -SIMILARITY_ROUNDING or S.max() > 1 + SIMILARITY_ROUNDING:
         raise ValueError(
             f"{what} has values from {S.min():.6g} to {S.max():.6g}: similarities must lie in [0, 1]; "
             "turn distances into similarities first, for instance with exp(-distance / scale)."
         )
-    if not np.allclose(S, S.T, rtol=1e-6, atol=ROUNDING):
+    if not np.allclose(S, S.T, rtol=1e-6, atol=SIMILARITY_ROUNDING):
         raise ValueError(f"{what} is not symmetric: pass (S + S.T) / 2 if that is what you mean.")
     with np.errstate(divide="ignore"):
         # -log 0 is infinite, which clipping turns into the least similarity; + 0.0 turns -0.0 into 0.0
-        return -np.log(np.clip(pack(S), 0.0, 1.0)) + 0.0
+        return -np.log(np.clip(pack_pairs(S), 0.0, 1.0)) + 0.0

@@ -1,0 +1,253 @@
+"""Hard clusters of samples and what they explain, compiled: spectral coordinates, samples moved to where they fit best.
+
+Each function is the compiled form of one in :mod:`latentsimplex.auto.explained` that is written for tensors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latentsimplex.base.compiled import compiled
+from latentsimplex.base.kmeans_loops import best_kmeans
+from latentsimplex.base.types import Array
+from latentsimplex.pairs.divergence import P_CLIP
+from latentsimplex.pairs.divergence_loops import forward_a_and_h, reverse_a_and_h
+
+
+@compiled
+def unpack_square(packed: np.ndarray, n: int) -> np.ndarray:  # pragma: no cover
+    """Return the symmetric matrix (n, n) of packed pairs, with a diagonal of 0."""
+    square, at = np.empty((n, n), packed.dtype), 0
+    for i in range(n):
+        square[i, i] = 0.0
+        square[i, i + 1 :] = packed[at : at + n - 1 - i]
+        at += n - 1 - i
+        for j in range(i):
+            square[i, j] = square[j, i]
+    return square
+
+
+@compiled
+def multiply_normalised(S: Array, root: Array, Q: Array) -> Array:  # pragma: no cover
+    """Return N Q for the normalised similarity N_ij = S_ij / (root_i root_j)."""
+    scaled = Q.copy()
+    for i in range(len(Q)):
+        for k in range(Q.shape[1]):
+            scaled[i, k] /= root[i]
+    product = S @ scaled
+    for i in range(len(Q)):
+        for k in range(Q.shape[1]):
+            product[i, k] /= root[i]
+    return product
+
+
+@compiled
+def leading_coordinates(
+    S: Array, start: Array, g: int, rounds: int, products: int, shift: float
+) -> Array:  # pragma: no cover
+    """Return the leading g eigenvectors (n, g) of the normalised similarity, each row over its root degree."""
+    n = len(S)
+    root = np.empty(n, S.dtype)
+    for i in range(n):
+        degree = 0.0
+        for j in range(n):
+            degree += S[i, j]
+        root[i] = np.sqrt(degree)
+    Q = start.astype(S.dtype)
+    for _ in range(rounds):
+        for _ in range(products):
+            Q = multiply_normalised(S, root, Q) + shift * Q
+        Q = np.linalg.qr(Q)[0].copy()
+    vectors = np.linalg.eigh(Q.T.copy() @ multiply_normalised(S, root, Q))[1].copy()
+    U = Q @ vectors
+    out = np.empty((n, g))
+    for i in range(n):
+        for k in range(g):
+            out[i, k] = U[i, U.shape[1] - 1 - k] / root[i]
+    return out
+
+
+@compiled
+def cut_and_refine(
+    F: Array, U: Array, rows: np.ndarray, draws: Array, forward: bool, iterations: int, sweeps: int
+) -> tuple[Array, np.ndarray]:  # pragma: no cover
+    """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
+
+    U (n, g) are spectral coordinates, of which k-means looks at some rows; draws (starts, g, candidates) are
+    uniform numbers for its starts.
+    """
+    n, g = U.shape
+    labels, left = np.zeros((g, n), np.intp), np.empty(g)
+    Z = np.zeros((n, g * (g + 1) // 2), F.dtype)  # the clusters of all partitions beside each other
+    for k in range(1, g + 1):
+        if k > 1:
+            X = U[:, :k].copy()
+            labels[k - 1] = best_kmeans(X, X[rows], draws[:, :k].copy(), iterations)
+        for i in range(n):
+            Z[i, k * (k - 1) // 2 + labels[k - 1, i]] = 1.0
+    sums = np.dot(F, Z)
+    for k in range(1, g + 1):
+        own = sums[:, k * (k - 1) // 2 : k * (k + 1) // 2].astype(np.float64)
+        labels[k - 1], left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
+    return left, labels
+
+
+@compiled
+def explain_by_clusters(
+    mean_f: np.ndarray,
+    similar: np.ndarray,
+    vectors: np.ndarray,
+    g: int,
+    rounds: int,
+    products: int,
+    shift: float,
+    rows: np.ndarray,
+    draws: Array,
+    iterations: int,
+    forward: bool,
+    sweeps: int,
+) -> tuple[Array, np.ndarray]:  # pragma: no cover
+    """Return what is left of the divergence of pairs (m,) with k = 1..g clusters (g,), and their labels (g, n).
+
+    Clusters are those of the similarities that fit best, ``similar`` (m,), by spectral coordinates from products with
+    ``vectors`` (n, r), and then refined.
+    """
+    n = len(vectors)
+    F = unpack_square(mean_f, n)
+    S = F if forward else unpack_square(similar, n)  # what fits a mean of similarities best is that mean
+    U = leading_coordinates(S, vectors, g, rounds, products, shift)
+    return cut_and_refine(F, U, rows, draws, forward, iterations, sweeps)
+
+
+@compiled
+def sum_by_cluster(F: Array, labels: np.ndarray, k: int) -> Array:  # pragma: no cover
+    """Return the sum of each row of F (n, n) over the columns of each cluster (n, k)."""
+    Z = np.zeros((len(F), k), F.dtype)
+    for j in range(len(F)):
+        Z[j, labels[j]] = 1.0
+    return np.dot(F, Z).astype(np.float64)
+
+
+@compiled
+def find_block_terms(
+    sums: Array, labels: np.ndarray, sizes: Array, forward: bool
+) -> tuple[Array, Array, float]:  # pragma: no cover
+    """Return a and h (k, k) of the responses that fit clusters best, and the divergence that they leave."""
+    n, k = sums.shape
+    total = np.zeros((k, k))
+    for i in range(n):
+        for c in range(k):
+            total[labels[i], c] += sums[i, c]
+    a, h = np.empty((k, k)), np.empty((k, k))
+    left = 0.0
+    for b in range(k):
+        for c in range(k):
+            pairs = sizes[b] * sizes[c] - (sizes[b] if b == c else 0.0)
+            mean = total[b, c] / max(pairs, 1.0)
+            p = mean if forward else 1.0 / (1.0 + np.exp(-mean))
+            p = min(max(p, P_CLIP), 1.0 - P_CLIP)
+            a[b, c], h[b, c] = forward_a_and_h(p) if forward else reverse_a_and_h(p)
+            left += (pairs * h[b, c] - total[b, c] * a[b, c]) / 2
+    return a, h, left
+
+
+@compiled
+def find_best_clusters(
+    sums: Array, labels: np.ndarray, sizes: Array, a: Array, h: Array
+) -> np.ndarray:  # pragma: no cover
+    """Return for each sample the cluster whose responses fit its pairs best, all others staying where they are."""
+    n, k = sums.shape
+    best = np.empty(n, np.intp)
+    base = np.zeros(k)
+    for c in range(k):
+        for b in range(k):
+            base[c] += sizes[b] * h[c, b]
+    for i in range(n):
+        least = np.inf
+        for c in range(k):
+            cost = base[c] - h[c, labels[i]]  # the sample is no pair with itself
+            for b in range(k):
+                cost -= sums[i, b] * a[c, b]
+            if cost < least:
+                least, best[i] = cost, c
+    return best
+
+
+@compiled
+def drop_empty(labels: np.ndarray, k: int) -> tuple[np.ndarray, Array]:  # pragma: no cover
+    """Return the labels without empty clusters, and the sizes of the others."""
+    sizes, number = np.zeros(k), np.zeros(k, np.intp)
+    for i in range(len(labels)):
+        sizes[labels[i]] += 1.0
+    used = 0
+    for c in range(k):
+        if sizes[c] > 0:
+            number[c] = used
+            sizes[used] = sizes[c]
+            used += 1
+    found = np.empty(len(labels), np.intp)
+    for i in range(len(labels)):
+        found[i] = number[labels[i]]
+    return found, sizes[:used].copy()
+
+
+@compiled
+def refine(
+    F: Array, sums: Array, labels: np.ndarray, forward: bool, sweeps: int
+) -> tuple[np.ndarray, float]:  # pragma: no cover
+    """Return labels with samples moved to where they fit best for as long as that helps, and what is left.
+
+    F (n, n) are pair values with a zero diagonal, ``sums`` (n, k) those of each sample with each cluster.
+    """
+    given = labels
+    labels, sizes = drop_empty(given, sums.shape[1])
+    if len(sizes) < sums.shape[1]:
+        sums = keep_used_sums(sums, given, len(sizes))
+    a, h, left = find_block_terms(sums, labels, sizes, forward)
+    for _ in range(sweeps):
+        best = find_best_clusters(sums, labels, sizes, a, h)
+        moved, moved_sizes = drop_empty(best, len(sizes))
+        sums = update_sums(F, sums, labels, best, moved, len(moved_sizes))
+        a, h, now = find_block_terms(sums, moved, moved_sizes, forward)
+        if now >= left:
+            break
+        labels, sizes, left = moved, moved_sizes, now
+    return labels, left
+
+
+@compiled
+def update_sums(
+    F: Array, sums: Array, before: np.ndarray, after: np.ndarray, numbers: np.ndarray, k: int
+) -> Array:  # pragma: no cover
+    """Return the cluster sums (n, k) after samples have moved, ``numbers`` being ``after`` without empty clusters.
+
+    A sample that stays changes nothing; one that moves takes its row of F, which is symmetric, along.
+    """
+    n = len(F)
+    moving = 0
+    for j in range(n):
+        moving += before[j] != after[j]
+    if 3 * moving > n:
+        return sum_by_cluster(F, numbers, k)
+    changed = sums.copy()
+    for j in range(n):
+        if before[j] != after[j]:
+            row = F[j]
+            for i in range(n):
+                changed[i, before[j]] -= row[i]
+                changed[i, after[j]] += row[i]
+    return changed if k == sums.shape[1] else keep_used_sums(changed, after, k)
+
+
+@compiled
+def keep_used_sums(sums: Array, labels: np.ndarray, k: int) -> Array:  # pragma: no cover
+    """Return the columns of cluster sums (n, k) that belong to the k clusters that are not empty."""
+    used, kept, at = np.zeros(sums.shape[1], np.bool_), np.empty((len(sums), k)), 0
+    for j in range(len(labels)):
+        used[labels[j]] = True
+    for c in range(len(used)):
+        if used[c]:
+            for i in range(len(sums)):
+                kept[i, at] = sums[i, c]
+            at += 1
+    return kept

@@ -1,0 +1,192 @@
+"""What clusters explain: the divergence of views from a pattern of k hard clusters, for k = 1, 2, ..., g.
+
+For a group of views with mean pair values f, samples are cut into k clusters by spectral clustering of the
+similarity that fits the views best, and every pair of clusters gets the response that suits it. What is left
+of the divergence needs block sums alone, so that all k together cost little more than the eigenvectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latentsimplex.base.arrays import array_namespace, convert_like, is_tensor, to_host
+from latentsimplex.base.condensed import count_samples, unpack_pairs
+from latentsimplex.base.kmeans import LLOYD_ITERATIONS, SAMPLED, STARTS, draw_starts, kmeans, sample_rows
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array
+from latentsimplex.pairs.divergence import P_CLIP, Divergence
+from latentsimplex.similarity.kernel import LEAST_EXPONENT, MOST_EXPONENT, Kernel, read_exponents
+
+READ_TOGETHER = 1 << 17
+"""Entries of the matrices of tables that are read at once."""
+MOST_SWEEPS = 20
+"""Most rounds of moving samples between clusters; few are needed."""
+SHIFT = 0.1
+"""Products lead to the eigenvalues of largest size: this keeps those below 0, which a zero diagonal makes, out."""
+ROUNDS, PRODUCTS = 5, 3
+"""How often vectors are made orthogonal on their way to eigenvectors, and the products between."""
+
+
+class Explained(NamedTuple):
+    """For k = 1..g: the divergence per view that k clusters take away (g,), and their labels (g, n)."""
+
+    gains: Array
+    labels: np.ndarray
+
+
+def explain(mean_f: Any, g: int, divergence: Divergence) -> Explained:
+    """Return what k = 1..g clusters explain of views whose mean pair values are ``mean_f`` (m,).
+
+    ``mean_f`` may be a tensor; what is returned is not.
+    """
+    return (
+        _explain_tensor(mean_f, g, divergence) if is_tensor(mean_f) else _explain_array(mean_f, g, divergence)
+    )
+
+
+def _explain_array(mean_f: Array, g: int, divergence: Divergence) -> Explained:
+    from latentsimplex.auto._cluster_loops import explain_by_clusters
+
+    mean_f = mean_f.astype(np.float32)
+    n, similar = count_samples(len(mean_f)), divergence.mean(mean_f)
+    vectors = random_vectors(n, min(2 * g, n)).astype(np.float32)
+    rows, starts = sample_rows(n, SAMPLED), draw_starts(STARTS, g)
+    spectral, cutting = (vectors, g, ROUNDS, PRODUCTS, np.float32(SHIFT)), (rows, starts, LLOYD_ITERATIONS)
+    forward = divergence.name == "forward"
+    remaining, labels = explain_by_clusters(mean_f, similar, *spectral, *cutting, forward, MOST_SWEEPS)
+    return Explained(remaining[0] - remaining, labels)
+
+
+def _explain_tensor(mean_f: Any, g: int, divergence: Divergence) -> Explained:
+    F = unpack_pairs(mean_f)
+    U = spectral_coordinates(unpack_pairs(divergence.mean(mean_f)), g)
+    labels, remaining = np.zeros((g, len(F)), dtype=np.intp), np.empty(g)
+    remaining[0] = remaining_divergence(F, labels[0], divergence)
+    for k in range(2, g + 1):
+        cut = kmeans(U[:, :k], k, most=SAMPLED)
+        labels[k - 1], remaining[k - 1] = refine_labels(F, cut, divergence)
+    return Explained(remaining[0] - remaining, labels)
+
+
+def refine_labels(F: Any, labels: np.ndarray, divergence: Divergence) -> tuple[np.ndarray, float]:
+    """Return the labels with each sample moved to where it fits best, as long as that helps, and what is left.
+
+    Spectral clustering minimises something else, and what it misses is small for a view but not for thousands.
+    """
+    left = remaining_divergence(F, labels, divergence)
+    for _ in range(MOST_SWEEPS):
+        moved = np.unique(_best_clusters(F, labels, divergence), return_inverse=True)[1]
+        if (now := remaining_divergence(F, moved, divergence)) >= left:
+            break
+        labels, left = moved, now
+    return labels, left
+
+
+def remaining_divergence(F: Any, labels: np.ndarray, divergence: Divergence) -> float:
+    """Return sum_{i<j} [h(q) - f a(q)] with q the best response for each pair of clusters; F has a zero diagonal."""
+    Z, sums = _indicators_and_sums(F, labels)
+    a, h = divergence.a_and_h(_best_responses(Z, sums, divergence))
+    return float((_count_pairs(Z) * h - (Z.T @ sums) * a).sum() / 2)
+
+
+def _indicators_and_sums(F: Any, labels: np.ndarray) -> tuple[Array, Array]:
+    """Return the clusters as indicators Z (n, k), and F Z."""
+    Z = np.eye(labels.max() + 1)[labels]
+    return Z, to_host(F @ convert_like(Z, F))
+
+
+def _best_clusters(F: Any, labels: np.ndarray, divergence: Divergence) -> np.ndarray:
+    """Return for each sample the cluster whose responses fit its pairs best, all others staying where they are."""
+    Z, sums = _indicators_and_sums(F, labels)
+    counts = Z.sum(axis=0) - Z  # of each sample with each cluster, itself left out
+    a, h = divergence.a_and_h(_best_responses(Z, sums, divergence))
+    return np.argmin(counts @ h - sums @ a, axis=1)
+
+
+def _best_responses(Z: Array, sums: Array, divergence: Divergence) -> Array:
+    """Return the response (k, k) that fits each pair of clusters best."""
+    means = Z.T @ sums / np.maximum(_count_pairs(Z), 1)
+    return np.clip(divergence.mean(means), P_CLIP, 1 - P_CLIP)
+
+
+def _count_pairs(Z: Array) -> Array:
+    """Return the number of ordered pairs of different samples between and within clusters (k, k)."""
+    sizes = Z.sum(axis=0)
+    return np.outer(sizes, sizes) - np.diag(sizes)
+
+
+def spectral_clusters(S: Any, k: int) -> np.ndarray:
+    """Return the labels (n,) of k clusters by spectral clustering of a similarity."""
+    return kmeans(spectral_coordinates(S, k), k) if k > 1 else np.zeros(len(S), dtype=np.intp)
+
+
+def spectral_coordinates(S: Any, g: int) -> Array:
+    """Return the leading g eigenvectors (n, g) of the normalised similarity, the largest eigenvalue first.
+
+    They come from products with twice as many vectors, which always start alike, made orthogonal now and then.
+    """
+    n = len(S)
+    start = random_vectors(n, min(2 * g, n))
+    if not is_tensor(S):
+        from latentsimplex.auto._cluster_loops import leading_coordinates
+
+        return leading_coordinates(S, start.astype(S.dtype), g, ROUNDS, PRODUCTS, S.dtype.type(SHIFT))
+    root = S.sum(-1)[:, None] ** 0.5
+    N, Q, linalg = S / root / root.T, convert_like(start, S), array_namespace(S).linalg
+    for _ in range(ROUNDS):
+        for _ in range(PRODUCTS):
+            Q = N @ Q + SHIFT * Q
+        Q = linalg.qr(Q)[0]
+    vectors = linalg.eigh(Q.T @ (N @ Q))[1]
+    return to_host((Q @ vectors).flip(-1)[:, :g] / root)
+
+
+@lru_cache(maxsize=16)
+def random_vectors(n: int, r: int) -> Array:
+    """Return random vectors (n, r), always the same ones: not to change."""
+    return np.random.default_rng(0).normal(size=(n, r))
+
+
+class Request(NamedTuple):
+    """A table (n, p), the kernel that reads it, the most clusters to cut it into, and its name in errors."""
+
+    table: Array
+    kernel: Kernel
+    most_clusters: int
+    name: str = "a view"
+
+
+def explain_tables(requests: Sequence[Request], divergence: Divergence, workers: Workers) -> list[Array]:
+    """Return what k = 2, 3, ... clusters explain of each table; none has as many clusters as samples.
+
+    Tables of one shape are read at once as far as memory allows.
+    """
+
+    def explain_batch(batch: list[Request]) -> list[Array]:
+        kernel, most = batch[0].kernel, batch[0].most_clusters
+        r = read_exponents(kernel, np.stack([one.table for one in batch]), lambda i: batch[i].name)
+        return [gains_up_to(most, one, divergence) for one in r]
+
+    return [gains for found in workers.map(explain_batch, cut_into_batches(requests)) for gains in found]
+
+
+def cut_into_batches(requests: Sequence[Request]) -> list[list[Request]]:
+    """Return the requests in runs that are read at once."""
+    batches: list[list[Request]] = []
+    for _, run in groupby(requests, key=lambda one: (one.kernel, one.most_clusters, one.table.shape)):
+        alike = list(run)
+        most = max(1, READ_TOGETHER // len(alike[0].table) ** 2)
+        batches += [alike[start : start + most] for start in range(0, len(alike), most)]
+    return batches
+
+
+def gains_up_to(most: int, r: Array, divergence: Divergence) -> Array:
+    """Return what k = 2, 3, ... clusters explain of a view with exponents r; fewer than there are samples."""
+    most = min(most, count_samples(len(r)) - 1)
+    f = divergence.f(np.clip(r, LEAST_EXPONENT, MOST_EXPONENT))
+    return explain(f, most, divergence).gains[1:] if most > 1 else np.empty(0)

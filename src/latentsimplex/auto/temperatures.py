@@ -1,0 +1,87 @@
+"""The temperature of a view: how much divergence is worth one nat of labels.
+
+A kernel turns a cloud of samples without clusters into similarities that fall off smoothly, and cutting
+such a cloud into k pieces explains a good part of them. What it explains turns out to be proportional
+to log k, and to n^2 for all but small n (docs/defaults.md has the measurements). Writing down which of k
+clusters each of n samples is in takes n log k nats. So with the temperature
+
+    T = (divergence that k clusters explain in a cloud) / (n log k)
+
+a divergence K is worth K / T nats, and cutting a cloud gains exactly what its labels cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from latentsimplex.auto.choose_similarity import CLOUD_CLUSTERS, sample_views, temperature_from_gains
+from latentsimplex.auto.explained import Request, explain_tables, gains_up_to
+from latentsimplex.auto.null_clouds import (
+    CLOUD_SAMPLES,
+    N_CLOUDS,
+    draw_clouds,
+    measure_shape,
+    rearrange_exponents,
+)
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array
+from latentsimplex.inputs.views import Views
+from latentsimplex.pairs.divergence import Divergence
+from latentsimplex.similarity.kernel import BatchKernel, Kernel
+
+VIEWS_WITH_CLOUDS = 12
+"""The most views of a kind that clouds are made of."""
+
+
+def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, workers: Workers) -> Array:
+    """Return the temperature of each view (V,): its own for a few of each kind, their mean for the others."""
+    sample = {p: members[:VIEWS_WITH_CLOUDS] for p, members in sample_views(views).items()}
+    if not sample:
+        return np.ones(len(views))
+    chosen = [v for members in sample.values() for v in members]
+    tables, names = [views[v] for v in chosen], [f"view {views.names[v]!r}" for v in chosen]
+    measured = measure_temperatures(tables, kernel, divergence, workers, names)
+    own = dict(zip(chosen, measured.tolist(), strict=True))
+    kinds = np.array(list(sample))
+    means = np.array([np.mean([own[v] for v in members]) for members in sample.values()])
+    found = means[np.argmin(np.abs(np.log(kinds)[:, None] - np.log(views.widths)), axis=0)]
+    found[chosen] = measured
+    return found
+
+
+def reads_clouds(kernel: Kernel) -> bool:
+    """Return whether a kernel can read a cloud: it compares features by their differences."""
+    return isinstance(kernel, BatchKernel) and kernel.sees_differences_alone
+
+
+def measure_temperatures(
+    tables: Sequence[Array],
+    kernel: Kernel,
+    divergence: Divergence,
+    workers: Workers,
+    names: Sequence[str] | None = None,
+) -> Array:
+    """Return T of each table (V,), the mean over its clouds."""
+    names = ["a view"] * len(tables) if names is None else names
+    sizes = [min(len(X), CLOUD_SAMPLES) for X in tables]
+    if reads_clouds(kernel):
+        shapes = workers.map(measure_shape, tables)
+        requests = [
+            Request(cloud, kernel, CLOUD_CLUSTERS, f"a cloud like {name}")
+            for shape, n, name in zip(shapes, sizes, names, strict=True)
+            for cloud in draw_clouds(shape, n)
+        ]
+        gains = explain_tables(requests, divergence, workers)
+    else:
+        r = [
+            arranged
+            for X, n, name in zip(tables, sizes, names, strict=True)
+            for arranged in rearrange_exponents(X, kernel, n, name)
+        ]
+        gains = list(workers.map(lambda one: gains_up_to(CLOUD_CLUSTERS, one, divergence), r))
+    by_table = [gains[start : start + N_CLOUDS] for start in range(0, len(gains), N_CLOUDS)]
+    return np.array(
+        [temperature_from_gains(own, n, len(X)) for own, n, X in zip(by_table, sizes, tables, strict=True)]
+    )

@@ -1,0 +1,1 @@
+"""Foundations of all other folders: arrays, threads, compiled loops, pairs of samples, checks of arguments, tables."""

@@ -1,0 +1,144 @@
+"""Functions that NumPy and torch name differently, so that the rest is written once for arrays and tensors."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from latentsimplex.base.types import Array
+
+
+def array_namespace(x: Any) -> Any:
+    """Return the module whose functions take ``x``: torch for its tensors, NumPy for everything else.
+
+    >>> array_namespace(np.zeros(2)).__name__
+    'numpy'
+    """
+    return sys.modules["torch"] if is_tensor(x) else np
+
+
+def is_tensor(x: Any) -> bool:
+    """Return whether ``x`` is a torch tensor, without importing torch."""
+    return type(x).__module__.partition(".")[0] == "torch"
+
+
+def runs_triton(x: Any) -> bool:
+    """Return whether ``x`` is a tensor of single precision on an NVIDIA GPU for which loops can be compiled.
+
+    >>> runs_triton(np.zeros(2, dtype=np.float32))
+    False
+    """
+    return is_tensor(x) and x.is_cuda and x.dtype == array_namespace(x).float32 and triton_works()
+
+
+@cache
+def triton_works() -> bool:
+    """Return whether Triton is here, which comes with torch for NVIDIA GPUs, and what it needs to compile."""
+    compiler = any(map(shutil.which, (os.environ.get("CC", "gcc"), "gcc", "clang")))
+    # Debian's own Python has its headers at the second
+    schemes = (sysconfig.get_default_scheme(), "posix_prefix")
+    headers = any(Path(sysconfig.get_path("include", scheme), "Python.h").exists() for scheme in schemes)
+    return importlib.util.find_spec("triton") is not None and compiler and headers
+
+
+def convert_like(values: Any, x: Any) -> Any:
+    """Return an array of ``values`` of the kind that ``x`` is: library, device and precision.
+
+    >>> convert_like([1, 2], np.zeros(2, dtype=np.float32)).dtype
+    dtype('float32')
+    """
+    if not is_tensor(x):
+        return np.asarray(to_host(values) if is_tensor(values) else values, dtype=x.dtype)
+    plain = values if is_tensor(values) else np.asarray(values)
+    return array_namespace(x).as_tensor(plain, dtype=x.dtype, device=x.device)
+
+
+def to_host(x: Any) -> Array:
+    """Return ``x`` as a NumPy array of double precision."""
+    return (x.cpu().numpy() if is_tensor(x) else np.asarray(x)).astype(np.float64, copy=False)
+
+
+def to_double(x: Any) -> Any:
+    """Return ``x`` in double precision, where its device has that: Apple's graphics processors do not.
+
+    >>> to_double(np.zeros(1, dtype=np.float32)).dtype
+    dtype('float64')
+    """
+    if is_tensor(x):
+        return x if x.device.type == "mps" else x.double()
+    return x.astype(np.float64, copy=False)
+
+
+def kth_smallest(x: Any, k: int) -> Any:
+    """Return the k-th smallest number, from 0, along the last axis.
+
+    >>> float(kth_smallest(np.array([3.0, 1.0, 2.0]), 1))
+    2.0
+    """
+    return x.kthvalue(k + 1, dim=-1).values if is_tensor(x) else np.sort(x, axis=-1)[..., k]
+
+
+def kth_and_next_smallest(x: Any, k: int) -> tuple[Any, Any]:
+    """Return the k-th and the next smallest number, from 0, along the last axis; the last one twice at the end.
+
+    >>> [float(y) for y in kth_and_next_smallest(np.array([3.0, 1.0, 2.0, 2.0]), 1)]
+    [2.0, 2.0]
+    """
+    n = x.shape[-1]
+    if not is_tensor(x):
+        rows = np.sort(x, axis=-1)
+        return rows[..., k], rows[..., min(k + 1, n - 1)]
+    torch = array_namespace(x)
+    low = kth_smallest(x, k)
+    above = x > low[..., None]
+    high = torch.where(above, x, torch.inf).amin(-1)
+    return low, torch.where((~above).sum(-1) > k + 1, low, torch.where(high < torch.inf, high, low))
+
+
+def stack(vectors: list[Any]) -> Any:
+    """Return vectors of one kind as the rows of an array."""
+    return array_namespace(vectors[0]).stack(vectors)
+
+
+def diagonals(x: Any) -> Any:
+    """Return a view of the diagonal of each matrix (..., n, n).
+
+    >>> x = np.zeros((1, 2, 2))
+    >>> diagonals(x)[:] = 3.0
+    >>> x.tolist()
+    [[[3.0, 0.0], [0.0, 3.0]]]
+    """
+    if is_tensor(x):
+        return x.diagonal(dim1=-2, dim2=-1)
+    return np.einsum("...ii->...i", x)
+
+
+def softmax(x: Any) -> Any:
+    """Return exp(x) with the last axis scaled to a sum of 1.
+
+    >>> softmax(np.array([0.0, np.log(3.0)])).round(2).tolist()
+    [0.25, 0.75]
+    """
+    if is_tensor(x):
+        return x.softmax(-1)
+    rises = np.exp(x - x.max(axis=-1, keepdims=True))
+    rises /= rises.sum(axis=-1, keepdims=True)
+    return rises
+
+
+def sigmoid(x: Any) -> Any:
+    """Return 1 / (1 + exp(-x)).
+
+    >>> float(sigmoid(np.array(0.0)))
+    0.5
+    """
+    return x.sigmoid() if is_tensor(x) else expit(x)

@@ -1,0 +1,99 @@
+"""A pool of threads for independent pieces of work, whose results are combined in a fixed order.
+
+NumPy releases the interpreter lock in its loops, so threads share arrays without copies. BLAS runs
+with one thread inside a fit: the pieces are the parallelism, and results stay the same to the last
+bit whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock, local
+from types import TracebackType
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+
+
+class SharedLimit:
+    """A context that limits BLAS to one thread; limits belong to the process, so the last one to leave lifts it."""
+
+    def __init__(self) -> None:
+        self._lock, self._holders, self._modules = Lock(), 0, 0
+        self._found: ThreadpoolController | None = None
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        """Limit BLAS to one thread, unless it is."""
+        with self._lock:
+            self._holders += 1
+            if self._holders == 1:
+                self._limits = self._libraries().limit(limits=1)
+
+    def __exit__(self, *exception: object) -> None:
+        """Give BLAS its threads back, unless somebody else holds the limit."""
+        with self._lock:
+            self._holders -= 1
+            if not self._holders:
+                self._limits.restore_original_limits()
+
+    def _libraries(self) -> ThreadpoolController:
+        """Return the libraries with threads; looking for them takes a while, and only imports bring new ones."""
+        if self._found is None or len(sys.modules) != self._modules:
+            self._found, self._modules = ThreadpoolController(), len(sys.modules)
+        return self._found
+
+
+one_blas_thread = SharedLimit()
+here = local()
+"""``here.workers`` are those that the running thread belongs to."""
+
+
+class Workers:
+    """Threads for the length of a ``with`` block; one thread means plain calls.
+
+    >>> with Workers(2) as workers:
+    ...     list(workers.map(abs, [-1, -2]))
+    [1, 2]
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = os.cpu_count() or 1 if n_jobs is None else n_jobs
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Workers:
+        one_blas_thread.__enter__()
+        if self.n_jobs > 1:
+            self._pool = ThreadPoolExecutor(
+                self.n_jobs, initializer=setattr, initargs=(here, "workers", self)
+            )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+        one_blas_thread.__exit__()
+
+    def map(
+        self, function: Callable[[Any], T], arguments: Sequence[Any], threaded: bool = True
+    ) -> Iterator[T]:
+        """Yield ``function(a)`` for each argument, in that order; without threads where they are not worth it.
+
+        What runs on one of these threads already goes on there, piece by piece.
+        """
+        if (
+            self._pool is None
+            or len(arguments) == 1
+            or not threaded
+            or getattr(here, "workers", None) is self
+        ):
+            return map(function, arguments)
+        return self._pool.map(function, arguments)

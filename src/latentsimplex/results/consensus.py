@@ -1,0 +1,89 @@
+"""The consensus of views (section 2.3): P_bar = sum_v u_v P^(v) / sum_v u_v (equation 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from latentsimplex.base.types import Array
+from latentsimplex.results.coassignment import CoAssignment
+from latentsimplex.results.joint_labels import match_labels, spectral_labels
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """One clustering from all views that have clusters.
+
+    Attributes
+    ----------
+    labels : (n,) array
+    weights : (V,) array
+        u_v: 0 for a view without clusters, else 1 or the user's weight.
+    coassignment : CoAssignment
+        P_bar; all ones if no view has clusters.
+    excluded : list of str
+        The names of the views with weight 0: those without clusters, and those the user gave none.
+    """
+
+    labels: np.ndarray
+    weights: Array
+    coassignment: CoAssignment
+    excluded: list[str]
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of consensus clusters."""
+        return int(self.labels.max()) + 1
+
+
+def form_consensus(
+    view_patterns: np.ndarray,
+    memberships: list[Array],
+    view_names: Any,
+    weights: Any = None,
+    near: np.ndarray | None = None,
+) -> Consensus:
+    """Combine the patterns of the views, leaving out views whose pattern has a single cluster.
+
+    P_bar = X X^T with X = [sqrt(c_1) W_1, ..., sqrt(c_d) W_d] and c_l the share of the weights that
+    belongs to pattern l. It has as many clusters as the included view that has most. ``near`` are labelings to
+    start from, see :func:`spectral_labels`.
+
+    >>> W = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> both = form_consensus(np.array([0, 1]), [W, np.ones((2, 1))], ["a", "b"])
+    >>> both.labels.tolist(), both.weights.tolist(), both.excluded
+    ([0, 1], [1.0, 0.0], ['b'])
+    """
+    clusters = np.array([W.shape[1] for W in memberships])
+    clustered = clusters[view_patterns] > 1
+    u = _checked_weights(weights, len(view_patterns)) * clustered
+    if clustered.any() and not u.any():
+        raise ValueError(
+            "weights gives 0 to every view that has clusters: give at least one of them a weight."
+        )
+    excluded = [str(name) for name, weight in zip(view_names, u, strict=True) if weight == 0]
+    if not u.any():
+        n = len(memberships[0])
+        return Consensus(np.zeros(n, dtype=np.intp), u, CoAssignment(np.ones((n, 1))), excluded)
+    shares = np.bincount(view_patterns, weights=u, minlength=len(memberships)) / u.sum()
+    included = np.flatnonzero(shares)
+    factor = np.hstack([np.sqrt(shares[l]) * memberships[l] for l in included])
+    richest = included[np.argmax(clusters[included])]
+    labels = spectral_labels(factor, int(clusters[richest]), near)
+    numbered = np.unique(match_labels(labels, memberships[richest]), return_inverse=True)[1]
+    return Consensus(numbered, u, CoAssignment(factor), excluded)
+
+
+def _checked_weights(weights: Any, n_views: int) -> Array:
+    if weights is None:
+        return np.ones(n_views)
+    u = np.asarray(weights, dtype=np.float64)
+    if u.shape != (n_views,):
+        raise ValueError(
+            f"weights has shape {u.shape} and there are {n_views} views: give one weight per view."
+        )
+    if not (np.isfinite(u).all() and (u >= 0).all()):
+        raise ValueError("weights holds negative or non-finite values: a view's weight is 0 or more.")
+    return u

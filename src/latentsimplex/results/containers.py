@@ -1,0 +1,84 @@
+"""Results written into AnnData and MuData.
+
+What :func:`write_results` adds; "lsp" is its ``key``:
+
+=============================== =========================================================================
+entry                           meaning
+=============================== =========================================================================
+``obs["lsp_labels"]``           consensus clusters, categorical
+``obs["lsp_confidence"]``       mean co-assignment of a sample with the others of its cluster
+``obsm["X_lsp_memberships_0"]`` probabilities of the clusters of pattern 0, the heaviest, and so on
+``uns["lsp"]``                  a dict: ``pattern_weights`` and ``n_clusters`` of each pattern; ``view_names``,
+                                ``view_patterns``, ``view_responsibilities`` and ``consensus_weights`` of
+                                each view; ``loss``, ``converged``, ``version``; ``settings``, which is JSON
+=============================== =========================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latentsimplex._version import __version__
+from latentsimplex.base.libraries import import_optional
+from latentsimplex.inputs.files import read_container
+from latentsimplex.results.parameters import encode_parameters
+from latentsimplex.results.results import Results, results_of
+
+
+def write_results(model: Any, data: Any, key: str = "lsp") -> None:
+    """Add what a fit found to the AnnData or MuData that it was fitted to, which changes in place.
+
+    What an earlier fit wrote under the same key is replaced.
+    """
+    results = results_of(model)
+    _check_samples(results, data)
+    pandas = import_optional("pandas", "Writing into AnnData or MuData")
+    data.obs[f"{key}_labels"] = pandas.Categorical(results.labels.astype(str))
+    affinities = results.consensus.coassignment.mean_by_cluster(results.labels)
+    data.obs[f"{key}_confidence"] = affinities[np.arange(results.n_samples), results.labels]
+    memberships = f"X_{key}_memberships_"
+    for name in [name for name in data.obsm if re.fullmatch(rf"{re.escape(memberships)}\d+", name)]:
+        del data.obsm[name]  # an earlier fit may have found more patterns
+    for l, W in enumerate(results.memberships):
+        data.obsm[f"{memberships}{l}"] = W
+    data.uns[key] = {
+        "pattern_weights": results.pattern_weights,
+        "n_clusters": results.n_clusters,
+        "view_names": results.view_names.astype(str),
+        "view_patterns": results.view_patterns,
+        "view_responsibilities": results.view_responsibilities,
+        "consensus_weights": results.consensus.weights,
+        "loss": float(results.loss),
+        "converged": bool(results.converged),
+        "version": __version__,
+        "settings": json.dumps(encode_parameters(results.settings)),
+    }
+
+
+def write_copy(model: Any, path: Path, target: Path) -> None:
+    """Write a copy of the AnnData or MuData in a file, with what a fit to it found."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of changes to come in others' formats
+        data = read_container(path)
+        write_results(model, data)
+        data.write(target)
+
+
+def _check_samples(results: Results, data: Any) -> None:
+    if data.n_obs != results.n_samples:
+        raise ValueError(
+            f"The data have {data.n_obs} samples and the model {results.n_samples}: give those it was fitted to."
+        )
+    if results.sample_names is not None and results.sample_names.tolist() != [
+        str(name) for name in data.obs_names
+    ]:
+        raise ValueError(
+            "The samples of the data have other names, or another order, than those of the model: give the data "
+            "that it was fitted to."
+        )

@@ -1,0 +1,150 @@
+"""From the end of a fit to its results: live patterns, labels, consensus (section 3, equation 10 and after).
+
+The model speaks of d patterns with g columns each; the user gets the live ones, heaviest first, with
+the columns that some sample uses, and every view, constant ones included, in one of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.inputs.views import Views
+from latentsimplex.model.problem import State, drop_unused_columns, used_columns
+from latentsimplex.results.consensus import form_consensus
+from latentsimplex.results.joint_labels import joint_labels
+from latentsimplex.results.results import Results, Stage
+from latentsimplex.search.multistart import Search
+
+
+def assemble_results(
+    views: Views,
+    search: Search | None,
+    searched: Indices,
+    informative: Indices,
+    stages: tuple[Stage, ...],
+    settings: dict[str, Any],
+) -> Results:
+    """Return the results of a fit; no search is one to constant views alone.
+
+    ``searched`` are the views that the search looked at, ``informative`` those that EM saw in the end.
+    """
+    n_views, names = len(views), np.array(views.names, dtype=object)
+    initial = np.full(n_views, -1)
+    if search is None:
+        found, curve, expected, converged = NO_PATTERNS, [0.0], [0.0], True
+        n_init = settings["n_init"]
+        start_losses, start_agreement = np.zeros(n_init), np.ones(n_init)
+    else:
+        fit = search.fit
+        found = estimate_patterns(fit.expectation.eta, fit.state)
+        curve, expected, converged = fit.loss_curve, fit.expected_loss_curve, bool(fit.converged)
+        start_losses, start_agreement = search.start_losses, search.start_agreement
+        initial[informative] = -2
+        initial[searched] = search.start_labels
+    estimates = add_constant_views(found, informative, n_views, views.n_samples)
+    return Results(
+        view_names=names,
+        sample_names=None if views.sample_names is None else np.array(views.sample_names, dtype=object),
+        feature_names=None if views.feature_names is None else np.array(views.feature_names, dtype=object),
+        n_features=sum(views.widths),
+        view_patterns=estimates.view_patterns,
+        view_responsibilities=estimates.responsibilities,
+        pattern_weights=estimates.weights,
+        memberships=estimates.memberships,
+        responses=estimates.responses,
+        pattern_labels=np.array([joint_labels(W) for W in estimates.memberships]),
+        consensus=form_consensus(estimates.view_patterns, estimates.memberships, names),
+        initial_view_patterns=initial,
+        loss_curve=np.array(curve),
+        expected_loss_curve=np.array(expected),
+        converged=converged,
+        start_losses=start_losses,
+        start_agreement=start_agreement,
+        stages=stages,
+        settings=settings,
+        frame_library=views.frame_library,
+    )
+
+
+class Estimates(NamedTuple):
+    """Live patterns only, heaviest first.
+
+    ``view_patterns`` (V,), ``responsibilities`` (V, patterns), ``weights`` (patterns,), ``memberships``, a list
+    of (n, clusters) arrays, and ``responses``, a list of (clusters, clusters) arrays.
+    """
+
+    view_patterns: np.ndarray
+    responsibilities: Array
+    weights: Array
+    memberships: list[Array]
+    responses: list[Array]
+
+
+NO_PATTERNS = Estimates(np.empty(0, dtype=np.intp), np.empty((0, 0)), np.empty(0), [], [])
+
+
+def estimate_patterns(eta: Array, state: State) -> Estimates:
+    """Return x_hat = argmax eta and what it leaves alive; ties of weight go to the first view's pattern.
+
+    >>> eta = np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0]])
+    >>> lam = np.array([0.7, 0.2, 0.1])
+    >>> found = estimate_patterns(eta, State(np.ones((3, 4, 1)), np.ones((3, 1, 1)), lam, np.ones(3)))
+    >>> found.view_patterns.tolist(), found.weights.tolist()
+    ([0, 0], [1.0])
+    """
+    W, B, lam, _ = state
+    x_hat = np.argmax(eta, axis=1)
+    order = _heaviest_first(x_hat, lam)
+    columns = [used_columns(W[l]) for l in order]
+    position = np.zeros(len(lam), dtype=np.intp)
+    position[order] = np.arange(len(order))
+    kept = eta[:, order]
+    return Estimates(
+        view_patterns=position[x_hat],
+        responsibilities=kept / kept.sum(axis=1, keepdims=True),
+        weights=lam[order] / lam[order].sum(),
+        memberships=[drop_unused_columns(W[l]) for l in order],
+        responses=[B[l][np.ix_(kept, kept)] for l, kept in zip(order, columns, strict=True)],
+    )
+
+
+def add_constant_views(found: Estimates, informative: Indices, n_views: int, n_samples: int) -> Estimates:
+    """Return the estimates of all views, given those of the informative ones.
+
+    Constant views have no clusters. They follow the pattern that has one cluster, which is added if
+    EM found none, so that weights remain the shares of all views.
+    """
+    constant = np.setdiff1d(np.arange(n_views), informative)
+    if not len(constant):
+        return found
+    memberships, responses = list(found.memberships), list(found.responses)
+    single = [l for l, W in enumerate(memberships) if W.shape[1] == 1]
+    if not single:
+        single = [len(memberships)]
+        memberships.append(np.ones((n_samples, 1)))
+        responses.append(np.ones((1, 1)))
+    d = len(memberships)
+    eta = np.zeros((n_views, d))
+    eta[informative, : found.responsibilities.shape[1]] = found.responsibilities
+    eta[constant, single[0]] = 1
+    lam = np.zeros(d)
+    lam[: len(found.weights)] = found.weights * len(informative) / n_views
+    lam[single[0]] += len(constant) / n_views
+    x_hat = np.argmax(eta, axis=1)
+    order = _heaviest_first(x_hat, lam)
+    return Estimates(
+        view_patterns=np.argsort(order)[x_hat],
+        responsibilities=eta[:, order],
+        weights=lam[order],
+        memberships=[memberships[l] for l in order],
+        responses=[responses[l] for l in order],
+    )
+
+
+def _heaviest_first(x_hat: np.ndarray, lam: Array) -> np.ndarray:
+    """Return the patterns that some view follows by falling weight, ties by first view."""
+    live, first_view = np.unique(x_hat, return_index=True)
+    return live[np.lexsort((first_view, -lam[live]))]

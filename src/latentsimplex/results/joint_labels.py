@@ -1,0 +1,56 @@
+"""Joint labels from memberships, by spectral clustering of P = W W^T (section 3).
+
+P's normalised affinity is N N^T with N = D^-1/2 W, so its eigenvectors are the left singular vectors
+of an n x g matrix: spectral clustering in O(n g^2), exact for P's own diagonal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from latentsimplex.base.kmeans import kmeans_from
+from latentsimplex.base.threads import one_blas_thread
+from latentsimplex.base.types import Array
+
+KMEANS_STARTS = 100
+
+
+def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = None) -> np.ndarray:
+    """Return spectral-clustering labels of P = X X^T for a non-negative factor X (n, k).
+
+    The embedding is that of the random walk on P: the leading left singular vectors of D^-1/2 X, each
+    row divided by sqrt(D_i), D the row sums of P. Labels are sought from many starts or, in less time, from
+    labelings ``near`` (m, n) them and a few starts.
+
+    >>> X = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.3, 0.7]])
+    >>> labels = spectral_labels(X, 2)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+    if n_clusters == 1:
+        return np.zeros(len(factor), dtype=np.intp)
+    root_degree = np.sqrt(factor @ factor.sum(axis=0))[:, None]
+    with one_blas_thread:  # the problem is too small for threads, and the result must not depend on them
+        U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
+    coordinates = U[:, :n_clusters] / root_degree
+    if near is None:
+        return kmeans_from(coordinates, n_clusters, np.empty((0, len(factor))), KMEANS_STARTS)
+    return kmeans_from(coordinates, n_clusters, near)
+
+
+def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:
+    """Return the same partition with clusters renumbered to agree best with the columns of W.
+
+    >>> match_labels(np.array([1, 1, 0]), np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])).tolist()
+    [0, 0, 1]
+    """
+    mass = np.zeros((int(labels.max()) + 1, W.shape[1]))
+    np.add.at(mass, labels, W)
+    _, columns = linear_sum_assignment(-mass)
+    return columns[labels]
+
+
+def joint_labels(W: Array) -> np.ndarray:
+    """Return the joint point estimate of a pattern: spectral labels, numbered as the columns of trimmed W."""
+    return match_labels(spectral_labels(W, W.shape[1]), W)

@@ -1,0 +1,203 @@
+"""The results of a fit as a frozen record, from which reports, plots, files and analyses read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from latentsimplex.base.types import Array
+from latentsimplex.results.coassignment import CoAssignment
+from latentsimplex.results.consensus import Consensus, form_consensus
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What one stage of a fit used.
+
+    Attributes
+    ----------
+    name : "search", "refinement" or "all views"
+    similarity : kernel
+        What the stage compared the samples of each view with.
+    divergence, response, penalty, search, optimizer : str
+        As in the estimator's parameters, with "auto" resolved; the penalty may be None.
+    temperature : float
+        A mean over views where it was measured.
+    n_views : int
+        Views that took part.
+    evidence : float or None
+        Where the data chose the similarity: how many times more clusters explain than they would in null clouds.
+    """
+
+    name: str
+    similarity: Any
+    divergence: str
+    response: str
+    penalty: str | None
+    search: str
+    optimizer: str
+    temperature: float
+    n_views: int
+    evidence: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Results:
+    """The results of a fit: ``results_`` of an estimator, whose other fitted attributes are read from it.
+
+    Live patterns come heaviest first, and all lists and axes of patterns are in that order.
+
+    Attributes
+    ----------
+    view_names, sample_names, feature_names : arrays of str
+        The last two are None where the data had no such names.
+    n_features : int
+    view_patterns : (V,) array
+    view_responsibilities : (V, patterns) array
+    pattern_weights : (patterns,) array
+    memberships : list of (n, clusters) arrays
+    responses : list of (clusters, clusters) arrays
+    pattern_labels : (patterns, n) array
+        Joint labels of each pattern; label k is column k of the memberships.
+    consensus : Consensus
+    initial_view_patterns : (V,) array
+        The k-means start of the run that was kept; -1 for a constant view, -2 for views that no search looked at.
+    loss_curve, expected_loss_curve : arrays
+    converged : bool
+    start_losses, start_agreement : arrays
+        One entry for each start that was made.
+    stages : tuple of Stage
+    settings : dict
+        The estimator's parameters at the time of the fit.
+    frame_library : str or None
+        "pandas" or "polars" where the data were frames, which frames of the results are too.
+    """
+
+    view_names: np.ndarray
+    sample_names: np.ndarray | None
+    feature_names: np.ndarray | None
+    n_features: int
+    view_patterns: np.ndarray
+    view_responsibilities: Array
+    pattern_weights: Array
+    memberships: list[Array]
+    responses: list[Array]
+    pattern_labels: np.ndarray
+    consensus: Consensus
+    initial_view_patterns: np.ndarray
+    loss_curve: Array
+    expected_loss_curve: Array
+    converged: bool
+    start_losses: Array
+    start_agreement: Array
+    stages: tuple[Stage, ...]
+    settings: dict[str, Any]
+    frame_library: str | None = None
+
+    def __repr__(self) -> str:
+        clusters = ", ".join(map(str, self.n_clusters))
+        return f"Results({self.n_samples} samples, {self.n_views} views, patterns of {clusters} clusters)"
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.pattern_labels.shape[1]
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.view_names)
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of live patterns."""
+        return len(self.memberships)
+
+    @property
+    def n_clusters(self) -> np.ndarray:
+        """Clusters of each live pattern (patterns,)."""
+        return np.array([W.shape[1] for W in self.memberships])
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Consensus labels (n,)."""
+        return self.consensus.labels
+
+    @property
+    def view_labels(self) -> np.ndarray:
+        """Each view's joint labels (V, n)."""
+        return self.pattern_labels[self.view_patterns]
+
+    @property
+    def similarity(self) -> Any:
+        """What the last stage compared samples with."""
+        return self.stages[-1].similarity
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the last stage."""
+        return self.stages[-1].temperature
+
+    @property
+    def loss(self) -> float:
+        """The loss at the end."""
+        return float(self.loss_curve[-1])
+
+    @property
+    def expected_loss(self) -> float:
+        """The expected RegLoss of the paper at the end."""
+        return float(self.expected_loss_curve[-1])
+
+    @property
+    def n_iter(self) -> int:
+        """Steps of the curves."""
+        return len(self.loss_curve) - 1
+
+    def coassignment(self, view: int | str | None = None, pattern: int | None = None) -> CoAssignment:
+        """Return co-assignment probabilities of a view, of a pattern, or (without arguments) of the consensus."""
+        if view is not None and pattern is not None:
+            raise ValueError("Both view and pattern were given: a co-assignment belongs to one of them.")
+        if view is None and pattern is None:
+            return self.consensus.coassignment
+        return CoAssignment(self.memberships[self.find_pattern(view, pattern)])
+
+    def find_pattern(self, view: int | str | None, pattern: int | None) -> int:
+        """Return the index of the pattern that a view, or its own index, means; without either the heaviest."""
+        if view is not None:
+            return int(self.view_patterns[self.find_view(view)])
+        if pattern is None:
+            return 0
+        if not isinstance(pattern, (int, np.integer)) or not 0 <= pattern < self.n_patterns:
+            raise ValueError(
+                f"pattern={pattern!r} is unknown: the live patterns are 0 to {self.n_patterns - 1}."
+            )
+        return int(pattern)
+
+    def find_view(self, view: int | str) -> int:
+        """Return the index of a view, given that or its name."""
+        if isinstance(view, str):
+            found = np.flatnonzero(self.view_names == view)
+            if len(found):
+                return int(found[0])
+        elif isinstance(view, (int, np.integer)) and 0 <= view < self.n_views:
+            return int(view)
+        raise ValueError(
+            f"view={view!r} is unknown: give an index from 0 to {self.n_views - 1} or the name of a view, such as "
+            f"{str(self.view_names[0])!r}."
+        )
+
+    def reform_consensus(self, weights: Any = None) -> Consensus:
+        """Return the consensus with the given weight of each view; None weighs views with clusters equally."""
+        return form_consensus(self.view_patterns, self.memberships, self.view_names, weights)
+
+
+def results_of(model: Any) -> Results:
+    """Return what a fitted estimator found; results stand for themselves."""
+    found = model if isinstance(model, Results) else getattr(model, "results_", None)
+    if isinstance(found, Results):
+        return found
+    check_is_fitted(model)  # says so of an estimator that is not, and of what is none
+    raise ValueError(f"{type(model).__name__} holds no results: give a fitted LatentSimplexPosition.")

@@ -1,0 +1,57 @@
+"""Results as tables: labels of samples, memberships, views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+
+from latentsimplex.base.table import Table
+from latentsimplex.results.results import Results
+
+
+def labels_table(results: Results) -> Table:
+    """Return a table with a row for each sample: its name, its consensus cluster, its cluster under each pattern."""
+    patterns = {f"pattern{l}": labels for l, labels in enumerate(results.pattern_labels)}
+    return Table({"sample": name_samples(results), "consensus": results.labels, **patterns})
+
+
+def view_labels_table(results: Results) -> Table:
+    """Return a table with a row for each sample: its name and its cluster in each view, a column per view."""
+    columns = {"sample": name_samples(results)}
+    for name, pattern in zip(results.view_names, results.view_patterns, strict=True):
+        columns[_make_unique(str(name), columns)] = results.pattern_labels[pattern]
+    return Table(columns)
+
+
+def memberships_table(results: Results, pattern: int = 0) -> Table:
+    """Return a table with a row for each sample: its name and the probability of each cluster of a pattern."""
+    W = results.coassignment(pattern=pattern).factor
+    return Table({"sample": name_samples(results), **{f"cluster{k}": w for k, w in enumerate(W.T)}})
+
+
+def views_table(results: Results) -> Table:
+    """Return a table with a row for each view: its pattern, the probability of that, and its part in the consensus."""
+    weights = results.consensus.weights
+    return Table(
+        {
+            "view": results.view_names,
+            "pattern": results.view_patterns,
+            "responsibility": results.view_responsibilities[np.arange(len(weights)), results.view_patterns],
+            "consensus_weight": weights,
+            "excluded": weights == 0,
+        }
+    )
+
+
+def name_samples(results: Results) -> np.ndarray:
+    """Return the names of the samples, or their numbers where the data had no names."""
+    return np.arange(results.n_samples) if results.sample_names is None else results.sample_names
+
+
+def _make_unique(name: str, columns: Mapping[str, Any]) -> str:
+    """Return a name for a column that no other has, with a number behind it where views share a name."""
+    numbered = (f"{name}.{k}" for k in count(1))
+    return next(each for each in chain([name], numbered) if each not in columns)

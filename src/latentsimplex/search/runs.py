@@ -1,0 +1,105 @@
+"""Runs of EM: alternating with moves, continued on a second similarity, and finished on all views."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from latentsimplex.model.cluster_prices import ClusterPrice
+from latentsimplex.model.em import run
+from latentsimplex.model.problem import Expectation, Fit, Problem, State
+from latentsimplex.search.moves import (
+    Move,
+    join_patterns,
+    merge_clusters,
+    merge_patterns,
+    recut_patterns,
+    split_pattern,
+)
+from latentsimplex.search.states import state_from_fit
+
+logger = logging.getLogger("latentsimplex")
+
+BETWEEN_MOVES = 10
+"""EM iterations that settle a state before and after a move."""
+SETTLED_WINDOW, SETTLED_TOL = 3, 1e-5
+"""A run with moves has settled when its loss falls by less than this share of itself over so many iterations."""
+NATS_BETWEEN, NATS_AT_LAST = 1.0, 0.1
+"""Or by less than so many nats: before and after a move, and in the end."""
+
+PRICED_MOVES: tuple[Move, ...] = (recut_patterns, join_patterns, merge_patterns, split_pattern)
+SLOPED_MOVES: tuple[Move, ...] = (merge_clusters, merge_patterns)
+
+Callback = Callable[[int, Expectation], None]
+
+
+def until_settled(problem: Problem, **changes: Any) -> Problem:
+    """Return the problem with the schedule of a run that goes on for as long as it is worth it."""
+    settled = {
+        "window": SETTLED_WINDOW,
+        "tol": SETTLED_TOL,
+        "fall": NATS_AT_LAST * problem.model.temperature,
+    }
+    return reschedule(problem, **{**settled, **changes})
+
+
+def reschedule(problem: Problem, **changes: Any) -> Problem:
+    """Return the problem with some of its schedule changed."""
+    return replace(problem, schedule=replace(problem.schedule, **changes))
+
+
+def run_with_moves(
+    problem: Problem, state: State, callback: Callback | None = None, nats: float = NATS_AT_LAST
+) -> Fit:
+    """Run EM from a state, changing clusters and patterns for as long as the loss falls, in the end by so many nats."""
+    temperature = problem.model.temperature
+    problem = until_settled(problem, single_precision=True)
+    between = reschedule(
+        problem, max_iter=min(BETWEEN_MOVES, problem.schedule.max_iter), fall=NATS_BETWEEN * temperature
+    )
+    moves = PRICED_MOVES if isinstance(problem.model.penalty, ClusterPrice) else SLOPED_MOVES
+    fit = run(between, state, callback)
+    falling = True
+    while falling:
+        falling = False
+        for propose in moves:
+            if problem.schedule.stop():
+                break
+            proposed = propose(problem, fit)
+            if proposed is None:
+                continue
+            moved = run(between, proposed, callback)
+            logger.debug("%s: loss %.8g -> %.8g", propose.__name__, fit.loss_curve[-1], moved.loss_curve[-1])
+            if moved.loss_curve[-1] < fit.loss_curve[-1]:
+                fit, falling = append_curves(fit, moved), True
+    last = reschedule(problem, fall=nats * temperature, single_precision=False)
+    return append_curves(fit, run(last, fit.state, callback))
+
+
+def append_curves(before: Fit, fit: Fit) -> Fit:
+    """Return ``fit`` with the curves of both; a state that a move made is judged once EM has settled it."""
+    settled = [i for i, loss in enumerate(fit.loss_curve) if loss <= before.loss_curve[-1]]
+    return fit._replace(
+        loss_curve=before.loss_curve + [fit.loss_curve[i] for i in settled],
+        expected_loss_curve=before.expected_loss_curve + [fit.expected_loss_curve[i] for i in settled],
+    )
+
+
+def refit_on_second_similarity(problem: Problem, fit: Fit, callback: Callback | None = None) -> Fit:
+    """Run EM on other similarities of the same views, from the patterns and clusters of a fit.
+
+    Where clusters have a price, their number stays, and with it the price.
+    """
+    problem = until_settled(problem)
+    return run(problem, state_from_fit(problem, fit), callback)
+
+
+def finish_on_all_views(problem: Problem, fit: Fit, callback: Callback | None = None) -> Fit:
+    """Run EM on all views from where a fit to a part of them ended."""
+    problem = until_settled(problem)
+    state = fit.state._replace(rate=np.full_like(fit.state.rate, problem.schedule.rate))
+    return run(problem, state, callback)

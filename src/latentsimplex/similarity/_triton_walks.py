@@ -1,0 +1,184 @@
+"""Walks of many small views on a GPU, in Triton: a row of a matrix at a time, without passes over memory.
+
+Triton comes with torch for NVIDIA GPUs. These are :func:`~latentsimplex.similarity.diffusion.make_walks` and the
+exponents of :class:`latentsimplex.similarity.Diffusion` for tensors. What is written there works everywhere; here a
+program works out a whole row where that goes over all matrices once for each operation. Distances are cheaper to
+compute again than to read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+LARGEST_WORD = tl.constexpr(2**31 - 1)
+HALVINGS = tl.constexpr(31)
+
+
+@triton.jit
+def row_distances(X, v, i, f, n, lanes, P: tl.constexpr, MANY: tl.constexpr):
+    """Return the distances of sample i of view v from the samples at ``lanes``, in MANY features from f on."""
+    table = X + v * n * P + f
+    here = lanes < n
+    total = tl.zeros(lanes.shape, tl.float32)
+    for c in tl.static_range(MANY):
+        gap = tl.load(table + lanes * P + c, mask=here, other=0.0) - tl.load(table + i * P + c)
+        if MANY == 1:  # squares could vanish
+            total = tl.abs(gap)
+        else:
+            total += gap * gap
+    return total if MANY == 1 else tl.sqrt_rn(total)
+
+
+@triton.jit
+def row_affinities(X, q, shares, v, i, n, lanes, P: tl.constexpr, MANY: tl.constexpr):
+    """Return the mean of exp(-dist^2 / (q_i q_j)) of sample i of view v with the samples at ``lanes``.
+
+    It is one over sets of MANY features; ``q`` has 1 / sqrt(q_i) for each set, and ``shares`` what a set counts.
+    """
+    total = tl.zeros(lanes.shape, tl.float32)
+    for c in tl.static_range(P // MANY):
+        roots = q + (v * (P // MANY) + c) * n
+        others = tl.load(roots + lanes, mask=lanes < n, other=0.0)
+        r = row_distances(X, v, i, c * MANY, n, lanes, P, MANY) * (tl.load(roots + i) * others)
+        total += tl.load(shares + v * (P // MANY) + c) * tl.exp(-r * r)
+    return total
+
+
+@triton.jit
+def select_kth(bits, k):
+    """Return the k-th smallest (from 0) of whole numbers that is not negative, by halving the range it lies in."""
+    low = tl.full([], 0, tl.int32)
+    high = tl.full([], LARGEST_WORD, tl.int32)
+    for _ in range(HALVINGS):
+        middle = low + (high - low) // 2
+        enough = tl.sum((bits <= middle).to(tl.int32)) > k
+        low = tl.where(enough, low, middle + 1)
+        high = tl.where(enough, middle, high)
+    return low
+
+
+@triton.jit
+def write_root_bandwidths(
+    X, q, n, below, part, share, P: tl.constexpr, MANY: tl.constexpr, LANES: tl.constexpr
+):
+    """Write 1 / sqrt(q_i), q_i a quantile of a sample's distances to the others or a share of the way out of a pile."""
+    v, i, c = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.program_id(2)
+    lanes = tl.arange(0, LANES)
+    distances = row_distances(X, v, i, c * MANY, n, lanes, P, MANY)
+    bits = tl.where(lanes < n, distances.to(tl.int32, bitcast=True), LARGEST_WORD)
+    low = select_kth(bits, below + 1)
+    reached = tl.sum((bits <= low).to(tl.int32))
+    above = tl.min(tl.where(bits > low, bits, LARGEST_WORD))
+    high = tl.where((reached <= below + 2) & (reached < n), above, low)
+    at_low, at_high = low.to(tl.float32, bitcast=True), high.to(tl.float32, bitcast=True)
+    bandwidth = at_low + part * (at_high - at_low)
+    if bandwidth <= 0:
+        nearest = tl.min(tl.where((lanes < n) & (distances > 0), distances, float("inf")))
+        bandwidth = tl.where(nearest < float("inf"), share * nearest, 1.0)
+    tl.store(q + (v * (P // MANY) + c) * n + i, 1.0 / tl.sqrt_rn(bandwidth))
+
+
+@triton.jit
+def write_least_affinities(
+    X, q, shares, least, n, k, tied, P: tl.constexpr, MANY: tl.constexpr, LANES: tl.constexpr
+):
+    """Write the affinity of each sample's k-th nearest neighbour, less what is taken for a tie."""
+    v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    lanes = tl.arange(0, LANES)
+    affinities = row_affinities(X, q, shares, v, i, n, lanes, P, MANY)
+    others = (lanes < n) & (lanes != i)
+    bits = tl.where(others, affinities.to(tl.int32, bitcast=True), -1)
+    value = select_kth(bits, LANES - k).to(tl.float32, bitcast=True)
+    tl.store(least + v * n + i, value * (1.0 - tied))
+
+
+@triton.jit
+def row_weights(X, q, shares, least, v, i, n, lanes, tiny, P: tl.constexpr, MANY: tl.constexpr):
+    """Return the weights of sample i's edges, and what joins it to all samples."""
+    affinities = row_affinities(X, q, shares, v, i, n, lanes, P, MANY)
+    own = tl.load(least + v * n + i)
+    others = tl.load(least + v * n + lanes, mask=lanes < n, other=float("inf"))
+    near = ((affinities >= own) | (affinities >= others)) & (lanes != i)
+    return tl.where(lanes < n, tl.where(near, affinities, 0.0) + tiny, 0.0)
+
+
+@triton.jit
+def write_root_degrees(
+    X, q, shares, least, degree, n, tiny, P: tl.constexpr, MANY: tl.constexpr, LANES: tl.constexpr
+):
+    """Write 1 / sqrt of each sample's degree."""
+    v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    weights = row_weights(X, q, shares, least, v, i, n, tl.arange(0, LANES), tiny, P, MANY)
+    tl.store(degree + v * n + i, 1.0 / tl.sqrt_rn(tl.sum(weights)))
+
+
+@triton.jit
+def write_walk_rows(
+    X, q, shares, least, degree, M, n, tiny, P: tl.constexpr, MANY: tl.constexpr, LANES: tl.constexpr
+):
+    """Write the rows of M = (I + N) / 2."""
+    v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    lanes = tl.arange(0, LANES)
+    weights = row_weights(X, q, shares, least, v, i, n, lanes, tiny, P, MANY)
+    own = 0.5 * tl.load(degree + v * n + i)
+    others = tl.load(degree + v * n + lanes, mask=lanes < n, other=0.0)
+    row = weights * own * others + tl.where(lanes == i, 0.5, 0.0)
+    tl.store(M + (v * n + i) * n + lanes, row, mask=lanes < n)
+
+
+def make_walks_by_triton(
+    X: Any, one_by_one: bool, below: int, part: float, share: float, k: int, tied: float, tiny: float
+) -> Any:
+    """Return M (b, n, n) of tables X (b, n, p) of few features: see ``diffusion.make_walks``."""
+    b, n, p = X.shape
+    X = X.contiguous()
+    sets = p if one_by_one else 1
+    varying = (X[:, :1] != X).any(1) if one_by_one else X.new_ones((b, 1))
+    shares = varying / varying.sum(1, keepdim=True).clamp(min=1)  # a constant feature compares nothing
+    q, M = X.new_empty((b, sets, n)), X.new_empty((b, n, n))
+    least, degree = X.new_empty((2, b, n))
+    how = {"P": p, "MANY": p // sets, **program_shape(n)}
+    with torch.cuda.device(X.device):
+        write_root_bandwidths[b, n, sets](X, q, n, below, part, share, **how)
+        write_least_affinities[b, n](X, q, shares, least, n, k, tied, **how)
+        write_root_degrees[b, n](X, q, shares, least, degree, n, tiny, **how)
+        write_walk_rows[b, n](X, q, shares, least, degree, M, n, tiny, **how)
+    return M
+
+
+def program_shape(n: int) -> dict[str, int]:
+    """Return how wide a program is that has a row of n numbers."""
+    return {"LANES": triton.next_power_of_2(n), "num_warps": 1 if n <= 256 else 4}
+
+
+@triton.jit
+def write_row_exponents(shorter, longer, less, more, roots, r, n, m, tiny, floor, LANES: tl.constexpr):
+    """Write the exponents of a sample's pairs with the samples after it."""
+    v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    lanes = tl.arange(0, LANES)
+    after = (lanes > i) & (lanes < n)
+    at = (v * n + i) * n + lanes
+    K = tl.load(less + v) * tl.load(shorter + at, mask=after, other=0.0)
+    K += tl.load(more + v) * tl.load(longer + at, mask=after, other=0.0)
+    others = tl.load(roots + v * n + lanes, mask=after, other=0.0)
+    s = K * (tl.load(roots + v * n + i) * others)
+    s = tl.minimum(tl.maximum(s, floor), 1.0)
+    into = r + v * m + i * n - (i * (i + 1)) // 2 - i - 1 + lanes
+    tl.store(into, tiny - tl.log(s), mask=after)
+
+
+def pack_exponents(
+    shorter: Any, longer: Any, less: Any, more: Any, roots: Any, tiny: float, floor: float
+) -> Any:
+    """Return -log of K_ij roots_i roots_j for K = less shorter + more longer, packed (b, m)."""
+    b, n, _ = shorter.shape
+    r = shorter.new_empty((b, n * (n - 1) // 2))
+    with torch.cuda.device(r.device):
+        write_row_exponents[b, n](
+            shorter, longer, less, more, roots, r, n, r.shape[1], tiny, floor, **program_shape(n)
+        )
+    return r

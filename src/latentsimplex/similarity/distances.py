@@ -1,0 +1,110 @@
+"""Features on one scale, and Euclidean distances between samples: arrays or tensors, tables (..., n, p)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from latentsimplex.base.arrays import array_namespace, is_tensor, kth_smallest, to_double
+from latentsimplex.similarity.kernel import COINCIDENT
+
+FEW_FEATURES = 4
+"""Distances in so few features are added up one by one, in more by a product of matrices."""
+OUTLYING, MOST_CUTS, STILL = 4.0, 60, 0.999
+"""Values so many standard deviations from the median are outliers: among thousands of normal samples there is hardly
+one. They are cut, and the standard deviation is taken anew, so often at most, or until it does not fall below that
+share of itself."""
+
+
+def euclidean_distances(X: Any) -> Any:
+    """Return the square matrices of Euclidean distances; samples that coincide have distance 0.
+
+    >>> euclidean_distances(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])).tolist()
+    [[0.0, 5.0, 5.0], [5.0, 0.0, 0.0], [5.0, 0.0, 0.0]]
+    """
+    if X.shape[-1] == 1:
+        return abs(X - X.swapaxes(-1, -2))
+    if X.shape[-1] <= FEW_FEATURES:
+        squares = sum((X[..., j, None] - X[..., None, :, j]) ** 2 for j in range(X.shape[-1]))
+        return squares**0.5
+    wide = to_double(X)  # differences of squares need the digits
+    wide = wide - wide.mean(-2)[..., None, :]
+    norms = (wide**2).sum(-1)
+    both = norms[..., :, None] + norms[..., None, :]
+    squares = both - 2 * wide @ wide.swapaxes(-1, -2)
+    distances = (squares * (squares > COINCIDENT * both)) ** 0.5
+    return distances.to(X.dtype) if is_tensor(X) else distances.astype(X.dtype)
+
+
+def standardise(X: Any) -> Any:
+    """Return X with each feature of mean 0 and variance 1, but for outliers; a constant feature is 0.
+
+    >>> standardise(np.array([[0.0], [1.0], [2.0]])).round(2).tolist()
+    [[-1.22], [0.0], [1.22]]
+    """
+    return rescale(X, *mean_and_scale(X))
+
+
+def rescale(X: Any, mean: Any, scale: Any) -> Any:
+    """Return X with each feature less its mean and over its scale; a constant feature is 0."""
+    # the mean of equal numbers may differ from them by rounding
+    varying = (X[..., :1, :] != X).any(-2)[..., None, :]
+    return (X - mean) * varying / (scale + (scale == 0))
+
+
+def mean_and_scale(X: Any) -> tuple[Any, Any]:
+    """Return the mean and the standard deviation (..., 1, p) of each feature, but for outliers.
+
+    They are those of values cut at ``OUTLYING`` standard deviations from the median, so that no outlier decides the
+    scale of the others. Where most samples have one value, rare others are no outliers, and nothing is cut.
+    """
+    xp, middle = array_namespace(X), (X.shape[-2] - 1) // 2
+    centre = kth_smallest(X.swapaxes(-1, -2), middle)[..., None, :]
+    away = X - centre
+    rare = kth_smallest(abs(away).swapaxes(-1, -2), middle)[..., None, :] == 0
+    mean, spread = _moments(away)
+    falling = ~rare
+    for _ in range(MOST_CUTS):
+        edge = xp.where(rare, np.inf, OUTLYING * spread)
+        next_mean, next_spread = _moments(xp.clip(away, -edge, edge))
+        fell = falling & (next_spread < STILL * spread)
+        mean, spread = xp.where(falling, next_mean, mean), xp.where(falling, next_spread, spread)
+        falling = fell
+        if not falling.any():
+            break
+    return centre + mean, spread
+
+
+def _moments(X: Any) -> tuple[Any, Any]:
+    """Return the mean and the standard deviation of each feature (..., 1, p)."""
+    mean = X.mean(-2)[..., None, :]
+    return mean, ((X - mean) ** 2).mean(-2)[..., None, :] ** 0.5
+
+
+def prepare_tables(
+    tables: np.ndarray, standardised: bool, per_feature: bool
+) -> tuple[np.ndarray, list[list[slice]]]:
+    """Return tables (b, n, p) of single precision as the compiled loops want them, and :func:`feature_sets` of each."""
+    from latentsimplex.similarity._scaling_loops import standardise_tables
+
+    sets = feature_sets(tables, per_feature)
+    if not standardised:
+        return np.ascontiguousarray(tables), sets
+    standard, k = tables.copy(), (tables.shape[1] - 1) // 2
+    centres = np.partition(tables, k, axis=1)[:, k]
+    rare = np.partition(np.abs(tables - centres[:, None]), k, axis=1)[:, k] == 0
+    standardise_tables(standard, centres, rare, OUTLYING, MOST_CUTS, STILL)
+    return standard, sets
+
+
+def feature_sets(tables: np.ndarray, per_feature: bool) -> list[list[slice]]:
+    """Return for each table the sets of features that are compared together: all, or each one that varies.
+
+    >>> feature_sets(np.array([[[0.0, 1.0], [0.0, 2.0]]]), True)
+    [[slice(1, 2, None)]]
+    """
+    if not per_feature:
+        return [[slice(None)]] * len(tables)
+    varying = (tables != tables[:, :1]).any(axis=1)
+    return [[slice(f, f + 1) for f in np.flatnonzero(some).tolist()] for some in varying]

@@ -1,0 +1,131 @@
+"""Long walks of many samples, by the leading eigenvectors of the walk.
+
+Every power of a walk M has the same eigenvectors, and a long walk lives in the leading ones: they are found once, and
+any length of the walk is a power of the eigenvalues.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from latentsimplex.base.arrays import array_namespace, convert_like, is_tensor, to_double
+from latentsimplex.base.bounded_cache import BoundedCache
+from latentsimplex.similarity.walk_powers import LEAST_WEIGHT, MOST_DOUBLINGS, off_diagonal_mean
+
+BISECTIONS = 12
+N_EIGENVECTORS, NEGLIGIBLE, DENSE = 256, 0.05, 0.1
+"""Eigenvectors that follow a long walk, the share of returns that may be missed, and that of pairs with a step
+between them beyond which walks are not long."""
+WARM_UP_ROUNDS, WARM_UP_STEPS = 2, 9
+LONGEST_KNOWN = 1 << 14
+"""Powers of eigenvalues that are known to single precision are known this far."""
+CACHED_BYTES = 1 << 27
+"""Bytes of eigenvectors that are kept for a second reading."""
+
+
+class Eigenvectors(NamedTuple):
+    """The leading eigenvalues (r,) of a walk, the largest first, and its eigenvectors (n, r)."""
+
+    values: Any
+    vectors: Any
+
+
+EigenvectorCache = BoundedCache[Eigenvectors | None]
+"""Eigenvectors of walks, or that there are none, by the table and the graph that they belong to."""
+
+
+def leading_eigenvectors(M: Any) -> Eigenvectors | None:
+    """Return the leading eigenvectors of one walk (n, n); None for a dense graph, whose walks are short.
+
+    A few steps of the walk from random vectors leave them (subspace iteration).
+    """
+    step = make_sparse(M)
+    if step is None:
+        return None
+    start = np.random.default_rng(0).normal(size=(len(M), N_EIGENVECTORS))
+    Q = convert_like(start, M)
+    for _ in range(WARM_UP_ROUNDS):
+        for _ in range(WARM_UP_STEPS):
+            Q = step @ Q
+        Q = orthonormalise(Q)
+    values, vectors = array_namespace(M).linalg.eigh(Q.T @ (step @ Q))
+    order = np.arange(N_EIGENVECTORS)[::-1].copy()
+    return Eigenvectors(array_namespace(M).clip(values[order], 0.0, 1.0), (Q @ vectors)[:, order])
+
+
+def make_sparse(M: Any) -> Any:
+    """Return a walk without what only ties all samples together, so that none is out of reach; None if it is dense."""
+    most = DENSE * len(M) ** 2
+    steps = M > 10 * LEAST_WEIGHT
+    if float(steps.sum()) > most:
+        return None
+    if is_tensor(M):
+        return M * steps
+    places = np.flatnonzero(steps)  # much quicker than SciPy's conversion of a dense matrix
+    row_starts = np.append(0, np.cumsum(steps.sum(axis=1)))
+    return csr_array((M.ravel()[places], places % len(M), row_starts), shape=M.shape)
+
+
+def orthonormalise(Q: Any) -> Any:
+    """Return columns of length 1, at right angles, that span what those of Q (n, r) span.
+
+    The triangle that takes Q there is that of Q^T Q, added up in double precision. Where that has lost too many digits
+    there is the slower way.
+
+    >>> np.abs(orthonormalise(np.array([[3.0, 1.0], [4.0, 1.0]]))).round(2).tolist()
+    [[0.6, 0.8], [0.8, 0.6]]
+    """
+    linalg, wide = array_namespace(Q).linalg, to_double(Q)
+    try:
+        triangle = linalg.cholesky(wide.T @ wide)
+    except linalg.LinAlgError:
+        return linalg.qr(Q)[0]
+    return convert_like(wide @ linalg.inv(triangle).T, Q)
+
+
+def similarity_from_eigenvectors(eigenvectors: Eigenvectors, mean: float) -> Any:
+    """Return the similarities (n, n) of a walk of the length at which their mean is given; None if that needs more.
+
+    The leading ones are enough where what the others could add to the chance of a return is negligible, which it never
+    is for short walks. Lengths are those of :func:`walk_lengths`, and mixtures of two of them.
+    """
+    values, vectors = eigenvectors
+    xp, longer, squares = array_namespace(vectors), values**2, vectors**2
+    shorter = longer
+    for length in walk_lengths():
+        # beyond, rounding decides which of the components that never meet comes out first
+        if length > LONGEST_KNOWN:
+            return None
+        shorter, longer = longer, values**length
+        longer = longer / (squares @ longer).mean()
+        if spectral_mean(vectors, squares, longer) >= mean:
+            break
+    if float(longer[-1] / longer.sum()) * (len(vectors) - N_EIGENVECTORS) > NEGLIGIBLE:
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        w = (low + high) / 2
+        below = spectral_mean(vectors, squares, shorter + w * (longer - shorter)) < mean
+        low, high = (w, high) if below else (low, w)
+    rows = vectors * xp.clip(shorter + high * (longer - shorter), 0.0, None) ** 0.5
+    rows = rows / xp.clip((rows**2).sum(-1), LEAST_WEIGHT, None)[:, None] ** 0.5
+    return rows @ rows.T
+
+
+def walk_lengths() -> list[int]:
+    """Return the lengths of walks that are tried.
+
+    >>> walk_lengths()[:6]
+    [2, 3, 4, 6, 8, 12]
+    """
+    return [steps << doubling for doubling in range(MOST_DOUBLINGS) for steps in (2, 3)]
+
+
+def spectral_mean(vectors: Any, squares: Any, powers: Any) -> float:
+    """Return the mean similarity over pairs of K = U diag(powers) U^T, given U and the squares of its entries."""
+    roots = array_namespace(vectors).clip(squares @ powers, LEAST_WEIGHT, None) ** -0.5
+    total = ((roots @ vectors) ** 2 * powers).sum()
+    return float(off_diagonal_mean(total, len(vectors)))

@@ -1,0 +1,259 @@
+"""The stages of a fit, from data to results: one function, :func:`run_stages`, that enters the rooms in order.
+
+============== ===========================================================================================
+stage          what it does
+============== ===========================================================================================
+search         decides which views share a pattern and how many clusters it has: EM, with or without moves
+refinement     goes on from there, on similarities that show the borders of clusters best; only where the
+               similarity was chosen by the data, and there are clusters
+all views      takes in all views, where there were so many that a random part was enough until then
+============== ===========================================================================================
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latentsimplex.auto.choose_similarity import choose_similarity
+from latentsimplex.auto.temperatures import view_temperatures
+from latentsimplex.base.bounded_cache import BoundedCache
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
+from latentsimplex.model.penalties import PENALTIES, Penalty
+from latentsimplex.model.problem import Fit, Model, Problem
+from latentsimplex.options import Choices, Options
+from latentsimplex.pairs.divergence import DIVERGENCES
+from latentsimplex.pairs.engines import make_pairs
+from latentsimplex.pairs.memory_budget import Storage, choose_storage, read_memory_limit
+from latentsimplex.pairs.on_device import find_device
+from latentsimplex.pairs.protocol import Backend
+from latentsimplex.progress import show_progress
+from latentsimplex.results.estimates import assemble_results
+from latentsimplex.results.results import Results, Stage
+from latentsimplex.search.multistart import NOBODY, Listener, Search, search_from_starts
+from latentsimplex.search.runs import (
+    NATS_AT_LAST,
+    NATS_BETWEEN,
+    finish_on_all_views,
+    refit_on_second_similarity,
+)
+from latentsimplex.similarity import AutoDiffusion, Kernel, Precomputed
+from latentsimplex.similarity.auto_diffusion import list_candidates
+from latentsimplex.similarity.walk_eigenvectors import CACHED_BYTES, EigenvectorCache
+
+logger = logging.getLogger("latentsimplex")
+
+VIEW_SPREAD = 2.0
+"""How much less sure of its pattern a view is than its own nats say: views of one pattern differ in more ways than
+chance (docs/defaults.md)."""
+SEARCHED_VIEWS = 100
+"""Views for each pattern there may be that a search with moves looks at. A pattern with a tenth of an equal share
+of the views has ten of them then, whose mean is three times less noisy than a view. In the end all take part."""
+
+
+def run_stages(X: Any, options: Options) -> Results:
+    """Return what a fit to data finds."""
+    views = as_views(X, options.views, precomputed=isinstance(options.kernel, Precomputed))
+    n_clusters, n_patterns = min(options.n_clusters, views.n_samples), min(options.n_patterns, len(views))
+    candidates = list_candidates(views.widths)
+    budget = read_memory_limit(options.memory_limit)
+    keep = choose_storage(len(views), views.n_samples, n_patterns, budget)
+    device = None if options.device == "cpu" else find_device(options.device)
+    heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
+    progress = show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
+    with Workers(options.n_jobs) as workers, progress as listener:
+        backend = choose_backend(device, views.n_samples, workers)
+        fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
+        found = fitting.search(*fitting.choose(candidates))
+        if fitting.wants_refinement(found):
+            found = fitting.refine(found)
+        if found.members is not None:
+            found = fitting.take_in_all_views(found)
+    return assemble_results(
+        views, found.search, found.searched, found.informative, found.stages, options.settings
+    )
+
+
+class Reading(NamedTuple):
+    """How a stage reads the views: the model and the search, the similarity, the temperature of each view (V,).
+
+    No temperatures are one that the user gave; ``evidence`` is that for clusters, where the data chose the similarity.
+    """
+
+    choices: Choices
+    kernel: Kernel
+    temperatures: Array | None
+    evidence: float | None = None
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the data chose the similarity, and a refinement may follow."""
+        return self.evidence is not None and self.choices.search == "moves"
+
+
+class Found(NamedTuple):
+    """Where a fit is after a stage: the search, None where all views are constant, and the views that took part.
+
+    ``searched`` are the views that the search looked at, ``informative`` those of the last stage, constant ones left
+    out of both; ``members`` are the views that were read for it, in order, or None for all of them.
+    """
+
+    search: Search | None
+    searched: Indices
+    informative: Indices
+    members: Indices | None
+    reading: Reading
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """A fit in its course: the views, what was asked for, and where and how the work is done."""
+
+    views: Views
+    options: Options
+    n_clusters: int
+    n_patterns: int
+    keep: Storage
+    device: str | None
+    workers: Workers
+    backend: Backend
+    listener: Listener
+    eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
+
+    def choose(self, candidates: Mapping[int, list[AutoDiffusion]]) -> tuple[Reading, Indices | None]:
+        """Return how the search reads the views, by the user's word or by the data, and which it looks at."""
+        choices, kernel, evidence = self.options.choices, self.options.kernel, None
+        if kernel is None:
+            kernel, evidence = choose_similarity(
+                self.views, candidates, self.n_clusters, DIVERGENCES[choices.divergence], self.workers
+            )
+        members = self._draw_members()
+        return Reading(choices, kernel, self._measure_temperatures(choices, kernel), evidence), members
+
+    def search(self, reading: Reading, members: Indices | None) -> Found:
+        """Search for patterns and clusters from several starts."""
+        problem, informative, stage = self._pose("search", reading, members)
+        if not len(informative):
+            return Found(None, informative, informative, None, reading, (stage,))
+        search = search_from_starts(
+            problem,
+            self.n_clusters,
+            min(self.n_patterns, len(informative)),
+            self.options.n_init,
+            self.options.rng,
+            self.listener,
+            moves=reading.choices.search == "moves",
+            # memberships that only say where a refinement begins need not be known so well
+            nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
+        )
+        return Found(search, informative, informative, members, reading, (stage,))
+
+    def wants_refinement(self, found: Found) -> bool:
+        """Return whether a second similarity would show borders better: one that is given stays."""
+        if found.search is None or not found.reading.is_automatic:
+            return False
+        return mean_coassignment(found.search.fit) < 1
+
+    def refine(self, found: Found) -> Found:
+        """Refine memberships on a second similarity, the patterns and numbers of clusters staying as they are."""
+        self.listener.stage("refining memberships")
+        (choices, kernel, _, _), search = found.reading, found.search
+        assert search is not None
+        assert isinstance(kernel, AutoDiffusion)
+        choices = choices.for_coassignments() if kernel.scale == "local" else choices
+        kernel = kernel.for_refinement(mean_coassignment(search.fit))
+        reading = Reading(choices, kernel, self._measure_temperatures(choices, kernel))
+        problem, informative, stage = self._pose("refinement", reading, found.members)
+        search = search._replace(fit=refit_on_second_similarity(problem, search.fit, self.listener.follow(0)))
+        return Found(search, found.searched, informative, found.members, reading, (*found.stages, stage))
+
+    def take_in_all_views(self, found: Found) -> Found:
+        """Go on with all views from where a fit to a part of them ended."""
+        self.listener.stage("taking in all views")
+        assert found.search is not None
+        problem, informative, stage = self._pose("all views", found.reading, None)
+        search = found.search._replace(
+            fit=finish_on_all_views(problem, found.search.fit, self.listener.follow(0))
+        )
+        return Found(search, found.searched, informative, None, found.reading, (*found.stages, stage))
+
+    def _draw_members(self) -> Indices | None:
+        """Return the views to search among, in order; None where a search with moves looks at all of them."""
+        views, most = self.views, SEARCHED_VIEWS * self.n_patterns
+        if self.options.choices.search == "plain" or len(views) <= most:
+            return None
+        order = self.options.rng.permutation(len(views)).tolist()
+        found = np.sort(list(islice((v for v in order if np.ptp(views[v], axis=0).any()), most)))
+        return found if len(found) == most else None
+
+    def _measure_temperatures(self, choices: Choices, kernel: Kernel) -> Array | None:
+        """Return the temperature of each view (V,) with a kernel; None where the user gave one."""
+        if choices.temperature is not None:
+            return None
+        return view_temperatures(self.views, kernel, DIVERGENCES[choices.divergence], self.workers)
+
+    def _pose(self, name: str, reading: Reading, members: Indices | None) -> tuple[Problem, Indices, Stage]:
+        """Return the problem of a stage, each view's divergence in its own nats, its views, and the stage's record."""
+        choices, kernel, own, evidence = reading
+        temperature = choices.temperature if own is None else float(own.mean())
+        assert temperature is not None
+        weights = None if own is None else temperature / own
+        model = make_model(choices, self.views.n_samples, self.n_clusters, temperature)
+        pairs = make_pairs(
+            self.device,
+            self.views,
+            kernel,
+            model.divergence,
+            self.workers,
+            self.eigenvectors,
+            self.backend,
+            self.keep,
+            weights,
+            members,
+        )
+        stage = Stage(
+            name,
+            kernel,
+            choices.divergence,
+            choices.response,
+            choices.penalty,
+            choices.search,
+            self.options.schedule.optimizer,
+            model.temperature,
+            len(pairs),
+            evidence,
+        )
+        return Problem(pairs, model, self.options.schedule), pairs.informative, stage
+
+
+def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
+    """Return what is to be minimised for data of this size."""
+    if choices.penalty == "labels":
+        penalty: Penalty = ClusterPrice(label_prices(n_samples, n_clusters, temperature))
+    else:
+        penalty = PENALTIES[choices.penalty]
+    if "temperature" in choices.automatic and choices.penalty == "labels":
+        # pairs share samples, and no more than that: n^2 / 2 of them are n facts about a view's pattern at least
+        temperature = min(VIEW_SPREAD * temperature, max(temperature, n_samples / 2))
+    return Model(DIVERGENCES[choices.divergence], penalty, temperature, choices.response == "learned")
+
+
+def mean_coassignment(fit: Fit) -> float:
+    """Return the share of pairs that have a cluster in common, a mean over the views that have clusters; 1 if none."""
+    patterns, counts = np.unique(fit.expectation.eta.argmax(axis=1), return_counts=True)
+    shares = [np.bincount(fit.state.W[l].argmax(axis=1)) / fit.state.W.shape[1] for l in patterns]
+    same = np.array([np.square(share).sum() for share in shares])
+    clustered = same < 1
+    return float(np.average(same[clustered], weights=counts[clustered])) if clustered.any() else 1.0

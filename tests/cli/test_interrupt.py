@@ -1,0 +1,154 @@
+"""Ctrl-C in a real process: the best result so far is kept, a second one gives up, and both say so."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from latentsimplex import load
+from latentsimplex.datasets import load_leukaemia
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no such signal on Windows")
+
+KEPT = "Interrupted: the fit ended early, and the best result so far was written."
+LOST = "Interrupted: the fit had not ended, and nothing was written."
+PATIENCE = 120
+
+
+@dataclass
+class Running:
+    """A command in a process of its own, with what it has written to standard error so far."""
+
+    process: subprocess.Popen
+    lines: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.reader = threading.Thread(
+            target=lambda: self.lines.extend(iter(self.process.stderr.readline, ""))
+        )
+        self.reader.start()
+
+    def wait_for(self, sign):
+        deadline = time.monotonic() + PATIENCE
+        while not any(sign in line for line in self.lines):
+            assert self.process.poll() is None, self.lines
+            assert time.monotonic() < deadline, self.lines
+            time.sleep(0.01)
+
+    def press(self):
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self):
+        """The exit status and the last lines that were written."""
+        status = self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
+        assert not any("Traceback" in line for line in self.lines), self.lines
+        return status, [line.strip() for line in self.lines if line.strip()]
+
+
+@pytest.fixture
+def running(tmp_path):
+    """Run Python in an empty folder; whatever happens, the process ends."""
+    started = []
+
+    def run(*arguments):
+        command = [sys.executable, *map(str, arguments)]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        started.append(Running(process))
+        return started[-1]
+
+    yield run
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+        each.reader.join()
+        each.process.stderr.close()
+
+
+def save_views(folder, shape):
+    rng = np.random.default_rng(0)
+    np.save(folder / "views.npy", rng.normal(size=shape) + 4 * (np.arange(shape[1]) % 3)[:, None])
+
+
+def save_genes(folder, n_genes):
+    """Genes, among which every start finds something else."""
+    np.save(folder / "views.npy", load_leukaemia().expression.T[:n_genes, :, None])
+
+
+@pytest.mark.parametrize(
+    ("save", "size", "options", "sign"),
+    [
+        (save_views, (40, 300, 2), (), "reading the views"),
+        (save_views, (40, 300, 2), ("--similarity", "local-scaling", "--n-init", 99), "grouping the views"),
+        (save_genes, 300, ("--n-init", 20), "of 20 ended"),
+        (save_views, (6, 700, 2), ("--n-init", 1), "refining memberships"),
+    ],
+    ids=["reading", "grouping", "searching", "refining"],
+)
+def test_ctrl_c_keeps_the_best_so_far(running, tmp_path, save, size, options, sign):
+    save(tmp_path, size)
+    command = running("-m", "latentsimplex", "fit", "views.npy", *options, "--verbose")
+    command.wait_for(sign)
+    command.press()
+    status, lines = command.end()
+    assert status == 130
+    assert lines[-1] == KEPT
+    assert "Ctrl-C: ending with the best result so far. Press it again to give up." in lines
+    model = load(tmp_path / "fit" / "fit.model")
+    assert model.view_labels_.shape == np.load(tmp_path / "views.npy").shape[:2]
+    assert 1 <= len(model.start_losses_) <= model.n_init
+    if model.n_init > 3:
+        assert len(model.start_losses_) < model.n_init
+    assert (tmp_path / "fit" / "report.html").exists()
+
+
+def test_a_second_ctrl_c_gives_up_and_leaves_nothing(running, tmp_path):
+    save_views(tmp_path, (40, 600, 2))
+    command = running("-m", "latentsimplex", "fit", "views.npy", "--verbose", "--n-init", 500)
+    command.wait_for("reading the views")
+    command.press()
+    command.wait_for("Press it again to give up")
+    command.press()
+    status, lines = command.end()
+    assert (status, lines[-1]) == (130, LOST)
+    assert not (tmp_path / "fit").exists()
+
+
+READING_SLOWLY = """
+import sys, time
+from latentsimplex.inputs import delimited_text
+from latentsimplex.cli import main
+
+def read_lines(path, delimiter):
+    sys.stderr.write("opening\\n")
+    sys.stderr.flush()
+    time.sleep(60)
+
+delimited_text.read_lines = read_lines
+main(["fit", "data.csv"])
+"""
+
+
+def test_ctrl_c_while_files_are_read_leaves_nothing(running, tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    command = running("-c", READING_SLOWLY)
+    command.wait_for("opening")
+    command.press()
+    status, lines = command.end()
+    assert (status, lines[-1]) == (130, LOST)
+    assert not (tmp_path / "fit").exists()
+
+
+def test_ctrl_c_in_another_command_has_the_same_status(running, tmp_path):
+    command = running("-m", "latentsimplex", "reproduce", "views-50k", "--views", 2000)
+    command.wait_for("seed")
+    command.press()
+    assert command.end()[0] == 130

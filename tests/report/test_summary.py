@@ -1,0 +1,95 @@
+"""The summary of a fit: numbers and text, by hand."""
+
+import json
+
+import numpy as np
+import pytest
+
+from latentsimplex.report import describe, summarise
+from report.reading import Elements, page_of, with_results
+
+
+def test_headline_counts_only_views_with_clusters(model):
+    headline = summarise(model)["headline"]
+    sure, three = (0.9 + 0.7 + 0.8 + 0.95) / 4, (0.5 + 1 + 1 + 1) / 4
+    assert headline["probability"] == pytest.approx((3 * sure + three) / 4)
+    assert headline["unsure"] == pytest.approx((3 * 1 / 4 + 1 / 4) / 4)
+    assert (headline["n_samples"], headline["n_views"], headline["n_views_clustered"]) == (4, 5, 4)
+    assert headline["n_clusters"] == [2, 3, 1]
+
+
+def test_the_kept_start_has_no_say_in_how_stable_a_fit_is(model):
+    losses, agreement = np.array([16.0, 15.0, 15.01]), np.array([0.45, 1.0, 0.95])
+    summary = summarise(with_results(model, start_losses=losses, start_agreement=agreement))
+    assert summary["headline"]["start_agreement"] == pytest.approx(0.7)
+    assert (summary["headline"]["n_alike"], summary["headline"]["n_starts"]) == (1, 3)
+    assert [start["kept"] for start in summary["course"]["starts"]] == [False, True, False]
+
+
+def test_patterns_their_clusters_and_their_views(model):
+    eta = np.array([[0.96, 0.04, 0], [0.9, 0.1, 0], [0.7, 0.3, 0], [0, 1, 0], [0, 0, 1]])
+    first, second, third = summarise(with_results(model, view_responsibilities=eta))["patterns"]
+    assert (first["n_views"], first["n_clusters"], first["weight"]) == (3, 2, pytest.approx(0.6))
+    assert (first["n_views_sure"], first["n_views_unsure"], first["top_views"]) == (1, 1, ["a", "b", "c"])
+    assert [cluster["size"] for cluster in first["clusters"]] == [2, 2]
+    assert first["clusters"][0]["probability"] == pytest.approx(0.8)
+    assert first["clusters"][0]["unsure"] == pytest.approx(0.5)
+    assert second["probability"] == pytest.approx(0.875)
+    assert (third["n_clusters"], third["probability"]) == (1, 1.0)
+
+
+def test_views_with_their_pattern_and_the_next_one(model):
+    model.view_responsibilities_[0] = [0.6, 0.1, 0.3]
+    assert summarise(model)["views"]["rows"][0] == {
+        "name": "a",
+        "pattern": 0,
+        "responsibility": 0.6,
+        "rival": 2,
+        "rival_probability": 0.3,
+        "n_clusters": 2,
+        "weight": 1.0,
+    }
+    assert summarise(model)["views"]["n_unsure"] == 1
+
+
+def test_the_most_uncertain_sample_and_its_rival(model):
+    rows = summarise(model)["uncertain"]
+    assert [row["sample"] for row in rows] == ["1", "0", "2", "3"]
+    assert rows[1] == {
+        "sample": "0",
+        "probability": pytest.approx((3 * 0.9 + 0.5) / 4),
+        "consensus": int(model.labels_[0]),
+        "pattern": 1,
+        "cluster": 0,
+        "cluster_probability": 0.5,
+        "rival": 1,
+        "rival_probability": 0.4,
+    }
+
+
+def test_an_assigned_cluster_need_not_be_the_most_probable(model):
+    model.pattern_labels_[1, 0] = 2
+    row = next(row for row in summarise(model)["uncertain"] if row["sample"] == "0")
+    assert (row["cluster"], row["cluster_probability"], row["rival"]) == (2, pytest.approx(0.1), 0)
+
+
+def test_consensus_and_its_exclusions(model):
+    consensus = summarise(model)["consensus"]
+    assert (consensus["n_included"], consensus["excluded"], consensus["n_excluded"]) == (4, ["flat"], 1)
+    P = model.consensus_.coassignment.toarray()
+    for cluster in consensus["clusters"]:
+        members = np.flatnonzero(model.labels_ == cluster["index"])
+        assert cluster["size"] == len(members)
+        pairs = [P[i, j] for i in members for j in members if i != j]
+        assert cluster["coassignment"] == (pytest.approx(np.mean(pairs)) if pairs else None)
+
+
+def test_a_summary_is_plain_json(model):
+    assert json.loads(json.dumps(summarise(model))) == summarise(model)
+
+
+def test_a_single_start_says_nothing_of_stability(model, tmp_path):
+    alone = with_results(model, start_losses=np.array([15.0]), start_agreement=np.array([1.0]))
+    assert summarise(alone)["headline"]["start_agreement"] is None
+    assert "a single start cannot disagree" in Elements(page_of(alone, tmp_path)).text
+    assert describe(summarise(alone)).endswith("; a single start")

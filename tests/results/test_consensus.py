@@ -1,0 +1,70 @@
+"""The consensus: who takes part, with which weight, and how many clusters come out."""
+
+import numpy as np
+import pytest
+
+from latentsimplex.results.consensus import form_consensus
+
+TWO = np.eye(2)[[0, 0, 0, 0, 1, 1]]
+THREE = np.eye(3)[[0, 0, 1, 1, 2, 2]]
+ONE = np.ones((6, 1))
+
+
+def test_views_of_one_pattern_agree_with_it():
+    found = form_consensus(np.array([0, 0]), [TWO], ["a", "b"])
+    assert found.labels.tolist() == [0, 0, 0, 0, 1, 1]
+    np.testing.assert_allclose(found.coassignment.toarray(), TWO @ TWO.T)
+    assert found.excluded == []
+
+
+def test_two_and_three_clusters_give_three():
+    found = form_consensus(np.array([0, 1]), [TWO, THREE], ["a", "b"])
+    assert found.n_clusters == 3
+    assert found.labels.tolist() == [0, 0, 1, 1, 2, 2]
+    np.testing.assert_allclose(found.coassignment.toarray(), (TWO @ TWO.T + THREE @ THREE.T) / 2)
+
+
+def test_views_without_clusters_are_excluded_by_name():
+    found = form_consensus(np.array([1, 0, 1, 0]), [TWO, ONE], ["noise", "x", "hum", "y"])
+    assert found.weights.tolist() == [0, 1, 0, 1]
+    assert found.excluded == ["noise", "hum"]
+    np.testing.assert_allclose(found.coassignment.toarray(), TWO @ TWO.T)
+
+
+def test_users_weights():
+    found = form_consensus(np.array([0, 1, 2]), [TWO, THREE, ONE], ["a", "b", "c"], [3, 1, 5])
+    assert found.weights.tolist() == [3, 1, 0]
+    assert found.excluded == ["c"]
+    np.testing.assert_allclose(found.coassignment.toarray(), (3 * TWO @ TWO.T + THREE @ THREE.T) / 4)
+
+
+def test_a_view_of_weight_zero_has_no_say_in_the_number_of_clusters():
+    found = form_consensus(np.array([0, 1]), [TWO, THREE], ["a", "b"], [1, 0])
+    assert found.n_clusters == 2
+    assert found.excluded == ["b"]
+
+
+def test_nothing_to_agree_on():
+    found = form_consensus(np.array([0, 0]), [ONE], ["a", "b"])
+    assert found.labels.tolist() == [0] * 6
+    assert found.weights.tolist() == [0, 0]
+    assert found.excluded == ["a", "b"]
+    assert (found.coassignment.toarray() == 1).all()
+    assert found.n_clusters == 1
+
+
+def test_refused_weights():
+    patterns = np.array([0, 0])
+    with pytest.raises(
+        ValueError, match=r"weights has shape \(3,\) and there are 2 views: give one weight per view"
+    ):
+        form_consensus(patterns, [TWO], ["a", "b"], [1, 1, 1])
+    for bad in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="weights holds negative or non-finite values"):
+            form_consensus(patterns, [TWO], ["a", "b"], [1, bad])
+
+
+def test_weights_that_leave_no_clusters_are_refused():
+    W = np.eye(2)
+    with pytest.raises(ValueError, match="gives 0 to every view that has clusters"):
+        form_consensus(np.array([0, 1]), [W, np.ones((2, 1))], ["a", "b"], [0.0, 1.0])

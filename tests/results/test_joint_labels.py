@@ -1,0 +1,71 @@
+"""Labels: spectral labels of low-rank co-assignments, and how clusters are numbered."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+from sklearn.cluster import KMeans
+
+from latentsimplex.model.problem import drop_unused_columns
+from latentsimplex.results.joint_labels import joint_labels, match_labels, spectral_labels
+from problems import same_partition
+
+
+def blurred(rng, n, g, sharpness=4.0):
+    """Return memberships (n, g) around certain ones, and the clusters they are around."""
+    clusters = np.arange(n) % g
+    return rng.dirichlet(np.ones(g), size=n) / (1 + sharpness) + np.eye(g)[clusters] * sharpness / (
+        1 + sharpness
+    ), clusters
+
+
+def dense_spectral_labels(W, g):
+    """Spectral clustering of P = W W^T with P's own diagonal, through the n x n matrix."""
+    P = W @ W.T
+    degree = P.sum(axis=1)
+    _, vectors = eigh(P, np.diag(degree), subset_by_index=[len(P) - g, len(P) - 1])
+    return KMeans(g, n_init=10, random_state=0).fit_predict(vectors)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("sharpness", [0.7, 3.0])
+def test_thin_svd_gives_the_partition_of_dense_spectral_clustering(seed, sharpness):
+    rng = np.random.default_rng(seed)
+    W, _ = blurred(rng, 80, int(rng.integers(2, 6)), sharpness)
+    W = drop_unused_columns(W)
+    assert same_partition(spectral_labels(W, W.shape[1]), dense_spectral_labels(W, W.shape[1]))
+
+
+def test_certain_memberships_are_their_own_labels():
+    clusters = np.array([0, 1, 2, 0, 1, 2, 2])
+    assert joint_labels(np.eye(3)[clusters]).tolist() == clusters.tolist()
+
+
+def test_one_cluster():
+    assert spectral_labels(np.ones((5, 1)), 1).tolist() == [0] * 5
+    assert joint_labels(np.ones((5, 1))).tolist() == [0] * 5
+
+
+def test_joint_labels_are_numbered_as_the_columns():
+    W, clusters = blurred(np.random.default_rng(3), 60, 4)
+    assert joint_labels(W).tolist() == clusters.tolist()
+    order = [2, 0, 3, 1]
+    assert joint_labels(W[:, order]).tolist() == np.argsort(order)[clusters].tolist()
+
+
+def test_labels_do_not_depend_on_the_order_of_columns():
+    W, _ = blurred(np.random.default_rng(4), 50, 3, sharpness=0.8)
+    assert same_partition(joint_labels(W), joint_labels(W[:, ::-1]))
+
+
+def test_spectral_labels_near_others():
+    W, clusters = blurred(np.random.default_rng(5), 60, 4)
+    assert same_partition(spectral_labels(W, 4, near=clusters[None]), clusters)
+    assert spectral_labels(np.ones((5, 1)), 1, near=np.zeros((1, 5), dtype=int)).tolist() == [0] * 5
+
+
+def test_match_labels_keeps_the_partition_and_takes_the_numbers_of_the_columns():
+    labels = np.array([2, 2, 0, 1, 1])
+    W = np.eye(4)[[3, 3, 1, 0, 0]]
+    found = match_labels(labels, W)
+    assert same_partition(found, labels)
+    assert found.tolist() == [3, 3, 1, 0, 0]
