@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BENCHMARKS := $(sort $(wildcard benchmarks/*.py))
 
-.PHONY: demo test test-slow test-browser golden lint docs bench clean
+.PHONY: demo test test-slow test-browser test-lowest golden fresh-loops lint docs bench clean
 .NOTPARALLEL:
 
 demo: $(VENV)/core.stamp
@@ -21,9 +22,17 @@ test-slow: $(VENV)/test.stamp
 test-browser: $(VENV)/test.stamp
 	LATENTSIMPLEX_SCREENSHOTS=results/screenshots $(BIN)/python -m pytest -q -rs -m browser tests/browser
 
+# A small fit, plots, report and command line with the lowest versions that pyproject.toml allows.
+test-lowest: $(LOWEST)/lowest.stamp
+	$(LOWEST)/bin/python tests/lowest_versions.py
+
 # What golden fits find, made anew: when results are meant to change. List in the commit what changed.
 golden: $(VENV)/test.stamp
 	$(BIN)/python tests/golden/fits.py
+
+# Compiled loops, compiled anew: Numba does not see that a loop calls another one, in another file, which has changed.
+fresh-loops:
+	find src -name '*.nb[ic]' -delete
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check
@@ -41,7 +50,7 @@ bench: $(VENV)/core.stamp
 	done
 
 clean:
-	rm -rf $(VENV) build dist demo results docs/_build docs/gallery docs/api/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) build dist demo results docs/_build docs/gallery docs/api/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache src/*.egg-info
 
 # Stamps are newer than pyproject.toml exactly when what it asks for is installed.
 $(VENV)/core.stamp: pyproject.toml
@@ -60,4 +69,10 @@ $(VENV)/docs.stamp: $(VENV)/core.stamp
 
 $(VENV)/lint.stamp: $(VENV)/core.stamp
 	$(INSTALL) -e '.[lint]'
+	touch $@
+
+$(LOWEST)/lowest.stamp: pyproject.toml tests/lowest_versions.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) tests/lowest_versions.py --list > $(LOWEST)/versions.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(LOWEST)/versions.txt -e .
 	touch $@
