@@ -1,4 +1,4 @@
-"""The shortest use of the package: three views of 150 samples, the first two with the same clusters."""
+"""The shortest use of the package: three views of 150 samples, of which views 0 and 1 have the same clusters."""
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.datasets import running_example

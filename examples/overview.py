@@ -11,9 +11,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from PIL import Image
+from scipy.spatial.distance import squareform
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.compute.pairs import unpack
 from latentsimplex.datasets import running_example
 from latentsimplex.similarity import LocalScaling
 
@@ -23,7 +23,7 @@ DEFAULT = Path(__file__).parents[1] / "docs" / "images" / "overview.png"
 
 
 def draw(path: Path) -> None:
-    """Fit the running example and draw one row of panels a view."""
+    """Fit the running example and draw one row of panels for each view."""
     data = running_example(n_samples=150, separation=6, random_state=0)
     model = LatentSimplexPosition(n_clusters=3, n_patterns=3, random_state=0).fit(data.views)
     figure = Figure(figsize=(9.6, 7.3), dpi=100, layout="constrained")
@@ -34,8 +34,8 @@ def draw(path: Path) -> None:
         # Views of one pattern keep one order of samples, so that their rows can be compared.
         order = np.lexsort((-W.max(axis=1), W.argmax(axis=1)))
         scatter(row[0], data.views[v], W)
-        row[0].set_ylabel(f"view {v + 1}, pattern {pattern + 1}", fontsize=11)
-        S = unpack(np.exp(-LocalScaling().exponents(data.views[v])), diagonal=1.0)
+        row[0].set_ylabel(f"view {v}, pattern {pattern}", fontsize=11)
+        S = squareform(np.exp(-LocalScaling().exponents(data.views[v]))) + np.eye(len(W))
         image = heatmap(row[1], S[np.ix_(order, order)])
         heatmap(row[2], model.coassignment(view=v).block(order, order))
         bars(row[3], W[order])

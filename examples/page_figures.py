@@ -25,14 +25,14 @@ from latentsimplex.plots import (
 )
 from latentsimplex.plots.palette import PROBABILITY
 from latentsimplex.similarity import LocalScaling
-from latentsimplex.theory import pattern_divergences
+from latentsimplex.uncertainty import pattern_divergences
 
 DEFAULT = Path(__file__).parents[1] / "docs" / "images"
 DATA = running_example(n_samples=150, separation=5, random_state=0)
 
 
 def similarity() -> Figure:
-    """Return a view, its similarities by local scaling, and those that the default drew borders with."""
+    """Return a view, its similarities by local scaling, and those of the default's refinement."""
     X, truth = DATA.views[0], DATA.labels[0]
     kernels = {"local scaling": LocalScaling(), "diffusion": fitted().similarity_.kernel(X.shape[1])}
     figure, axes = panels(1, 3, width=3.0, height=3.0)
@@ -93,7 +93,7 @@ def fitted() -> LatentSimplexPosition:
 
 
 def tour() -> Figure:
-    """Return what the tour's model makes of its first view: who is together, and who is doubtful."""
+    """Return what the tour's model makes of the view *expression*: who is together, and who is doubtful."""
     data = running_example(n_samples=120, separation=5, random_state=0)
     views = dict(zip(["expression", "methylation", "imaging"], data.views, strict=True))
     model = LatentSimplexPosition(n_clusters=6, random_state=0).fit(views)

@@ -1,7 +1,8 @@
 """Links between files of the repository, as a code host follows them, made links between pages of the site.
 
 Pages link to their neighbours by where these lie: ``fidelity.md``, ``../CONTRIBUTING.md``, a script of the gallery. On
-the site some of these are shown by a page with another name, and a page may include a file from elsewhere.
+the site some of these are shown by a page with another name, and a page may include a file from elsewhere. README.md,
+which a package index shows too, has whole addresses of the repository.
 """
 
 import os
@@ -22,6 +23,8 @@ SHOWN_BY = {
 }
 """Which page shows a file."""
 
+ADDRESS = re.compile(r"https://github\.com/latentsimplex/latentsimplex/(?:blob|raw|tree)/main/")
+"""What an address of a file in the repository begins with."""
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:)([^)\s#]+)")
 
 
@@ -44,13 +47,18 @@ def on_site(text: str, file: Path, page: Path) -> str:
 
     >>> on_site("[changes](CHANGELOG.md#added)", ROOT / "CONTRIBUTING.md", DOCS / "contributing.md")
     '[changes](changelog.md#added)'
+    >>> address = "https://github.com/latentsimplex/latentsimplex/blob/main/docs/tour.md"
+    >>> on_site(f"[tour]({address})", ROOT / "README.md", DOCS / "index.md")
+    '[tour](tour.md)'
     """
 
     def moved(link: re.Match[str]) -> str:
         target = page_of(Path(os.path.normpath(file.parent / link[0])))
         return Path(os.path.relpath(target, page.parent)).as_posix()
 
-    return LINK.sub(moved, text)
+    return LINK.sub(
+        moved, ADDRESS.sub(lambda _: f"{Path(os.path.relpath(ROOT, file.parent)).as_posix()}/", text)
+    )
 
 
 def of_page(app: Sphinx, docname: str, source: list[str]) -> None:

@@ -27,8 +27,7 @@ pd.Series(digits.view_descriptions, name="what the features are").to_frame()
 # The fit
 # -------
 #
-# Twelve clusters and ten patterns are allowed, which is more than there are. The true digits have no part
-# in it.
+# Twelve clusters and ten patterns are allowed, which is more than there are. The true digits are not used.
 
 model = LatentSimplexPosition(n_clusters=12, random_state=0).fit(views)
 model.views_frame()
@@ -71,20 +70,20 @@ for ax, i, probability in zip(axes.flat, doubtful["sample"], doubtful["probabili
 # ----------------------------
 #
 # The truth is known here, so that they can be checked. Pairs that are given a probability of 0.3 should
-# be together in 3 of 10 cases. Above the diagonal the model is more careful than it would need to be.
+# be together in 3 of 10 cases. Above the diagonal the model is more cautious than it needs to be.
 
 from latentsimplex.plots import plot_reliability
 
 plot_reliability(model, truth)
 
 # %%
-# The Brier score, the mean squared difference between probabilities and truth, is well below that of one
-# number for all pairs:
+# The Brier score, the mean squared difference between probabilities and truth, is well below that of giving
+# all pairs the same probability:
 
-from latentsimplex.calibration import constant_brier, pair_brier
+from latentsimplex.uncertainty import constant_brier, pair_brier
 
-print(f"{pair_brier(model.coassignment(), truth):.3f}, and {constant_brier(truth):.3f} for one number")
+print(f"{pair_brier(model.coassignment(), truth):.3f}, and {constant_brier(truth):.3f} for all pairs alike")
 
 # %%
-# With all 2,000 samples the fit takes about half a minute, and more digits find their cluster:
+# With all 2,000 samples the fit takes a few seconds, and more digits find their cluster:
 # :doc:`/results` has the numbers.

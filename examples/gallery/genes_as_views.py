@@ -2,8 +2,8 @@
 Genes as views
 ==============
 
-Expression of genes in 128 leukaemia patients. Each gene by itself divides the patients in some way; which
-genes do it alike, and does a division have to do with anything that is known of the patients?
+Expression of genes in 128 leukaemia patients. Each gene by itself divides the patients in some way. Which
+genes divide them alike, and are these divisions related to anything known about the patients?
 """
 
 # %%
@@ -24,8 +24,8 @@ model = LatentSimplexPosition(views="columns", random_state=0).fit(expression)
 print(f"{expression.shape[1]} genes, {model.n_patterns_} patterns, clusters: {model.n_clusters_}")
 
 # %%
-# Which genes go together
-# -----------------------
+# Which genes belong together
+# ---------------------------
 #
 # A row for each gene and a column for each pattern. Most genes follow the heaviest pattern, which pools
 # what hundreds of them share; small patterns are where a few genes say something else, and clearly.
@@ -41,15 +41,15 @@ genes = model.views_frame()
 genes[genes["pattern"] == model.n_patterns_ - 1]
 
 # %%
-# What the patterns are about
-# ---------------------------
+# What the patterns are related to
+# --------------------------------
 #
 # Sex, age, and whether the leukaemia is of B or T cells were not used in the fit. Screening compares each
 # of them with the clusters of each pattern, and says what chance would give: patients are shuffled 10,000
 # times.
 
+from latentsimplex.analysis import screen_model
 from latentsimplex.plots import plot_screening
-from latentsimplex.screening import screen_model
 
 known = leukaemia.covariates
 patients = pd.DataFrame(

@@ -3,7 +3,7 @@ Similarities of your own
 ========================
 
 Not everything is a table of numbers. Here the views are the words that people use, the messages between
-them, and where they sit. Each becomes similarities in its own way, and the model takes it from there.
+them, and where they sit. Each becomes similarities in its own way, and the model does the rest.
 """
 
 # %%
@@ -54,7 +54,7 @@ model.views_frame()
 # Each view has a pattern of its own. Do words and messages tell different stories, then? They do not: adjusted
 # mutual information is 1 where two clusterings are equal.
 
-from latentsimplex.association import associate_model
+from latentsimplex.analysis import associate_model
 
 associate_model(model, random_state=0).table().to_pandas().iloc[:, :5]
 

@@ -10,13 +10,13 @@ the numbers do not cover. :doc:`/uncertainty` has the same in words, and more of
 # A fit with doubt in it
 # ----------------------
 #
-# Three views of 150 samples whose clusters overlap. The first two have the same three clusters.
+# Three views of 150 samples whose clusters overlap. Expression and methylation have the same three clusters.
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.datasets import running_example
 
 data = running_example(n_samples=150, separation=4, random_state=0)
-views = dict(zip(["first", "second", "third"], data.views, strict=True))
+views = dict(zip(["expression", "methylation", "imaging"], data.views, strict=True))
 model = LatentSimplexPosition(n_clusters=6, random_state=0).fit(views)
 model.views_frame()
 
@@ -31,17 +31,17 @@ model.views_frame()
 from latentsimplex.plots import panels, plot_simplex, plot_uncertainty
 
 figure, axes = panels(1, 2, width=4.6, height=4)
-plot_uncertainty(model, views["first"], view="first", ax=axes[0, 0])
-plot_simplex(model, view="first", ax=axes[0, 1])
+plot_uncertainty(model, views["expression"], view="expression", ax=axes[0, 0])
+plot_simplex(model, view="expression", ax=axes[0, 1])
 
 # %%
-# A sample that is doubtful in a picture of this view need not be: its place comes from both views that
-# follow the pattern. The table has the same in numbers. A small ``margin`` is a toss-up between two
+# A sample that looks doubtful in the picture of this view need not be: its memberships come from both views
+# that follow the pattern. The table has the same in numbers. A small ``margin`` is a toss-up between two
 # clusters.
 
 from latentsimplex.uncertainty import model_uncertainty, most_uncertain
 
-most_uncertain(model_uncertainty(model, view="first"), 5).to_pandas().round(2)
+most_uncertain(model_uncertainty(model, view="expression"), 5).to_pandas().round(2)
 
 # %%
 # Every sample at once
@@ -62,8 +62,7 @@ plot_membership_bars(model, pattern=1, ax=axes[0, 1])
 # A draw gives each sample a cluster by its probabilities. A thousand draws say how far the truth may be
 # from the best clustering: 95% of them differ from it in no more than this share of all pairs of samples.
 
-from latentsimplex.credible import credible_ball, point_estimate
-from latentsimplex.partitions import draw_partitions
+from latentsimplex.uncertainty import credible_ball, draw_partitions, point_estimate
 
 draws = draw_partitions(model.memberships_[0], 1000, random_state=0)
 best = point_estimate(draws, random_state=0)
@@ -82,10 +81,10 @@ print("between", np.quantile(smallest, 0.025), "and", np.quantile(smallest, 0.97
 # Are the probabilities right?
 # ----------------------------
 #
-# In a simulation the truth is known. On the diagonal a probability is right.
+# In a simulation the truth is known. Probabilities on the diagonal are right.
 
-from latentsimplex.calibration import pair_reliability
 from latentsimplex.plots import plot_reliability
+from latentsimplex.uncertainty import pair_reliability
 
 plot_reliability(
     {name: pair_reliability(model.coassignment(view=name), data.labels[v]) for v, name in enumerate(views)}

@@ -10,7 +10,7 @@ can be run from the command line; this one is small enough to be looked at here.
 # Three views, two patterns
 # -------------------------
 #
-# Views 1 and 2 have the same three clusters, in different places; view 3 has two of its own.
+# Views 0 and 1 have the same three clusters, in different places; view 2 has two of its own.
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.datasets import running_example
@@ -19,7 +19,7 @@ from latentsimplex.plots import panels, plot_scatter
 data = running_example(n_samples=150, separation=6, random_state=0)
 figure, axes = panels(1, 3, width=2.8, height=2.8)
 for v, ax in enumerate(axes.flat):
-    plot_scatter(data.views[v], data.labels[v], title=f"view {v + 1}, true clusters", ax=ax)
+    plot_scatter(data.views[v], data.labels[v], title=f"view {v}, true clusters", ax=ax)
 
 # %%
 # The paper's settings, and the defaults
@@ -44,23 +44,23 @@ from latentsimplex.plots import plot_coassignment
 figure, axes = panels(2, 2, width=4, height=3.6)
 for row, (name, model) in zip(axes, models.items(), strict=True):
     for ax, v in zip(row, (0, 2), strict=True):
-        plot_coassignment(model, view=v, title=f"{name}, view {v + 1}", ax=ax)
+        plot_coassignment(model, view=v, title=f"{name}, view {v}", ax=ax)
 
 # %%
 # How far from the right probabilities
 # ------------------------------------
 #
-# The simulation knows the probability that two samples share a cluster, given the data. The table has the
-# mean distance from it over all pairs of each view, and the Brier score with the true clusters.
+# In a simulation the right probability that two samples share a cluster is known. The table has the mean
+# distance from it over all pairs of each view, and the Brier score with the true clusters.
 
 import pandas as pd
 
-from latentsimplex.calibration import pair_brier, pair_deviation
+from latentsimplex.uncertainty import pair_brier, pair_deviation
 
 rows = [
     {
         "settings": name,
-        "view": v + 1,
+        "view": v,
         "mean deviation": pair_deviation(model.coassignment(view=v), data.oracle[data.patterns[v]]).mean,
         "Brier score": pair_brier(model.coassignment(view=v), data.labels[v]),
     }
@@ -73,7 +73,7 @@ pd.DataFrame(rows).pivot(index="view", columns="settings").round(3)
 # With the right number of clusters
 # ---------------------------------
 #
-# Given three clusters at most, as in the paper's figures, the paper's settings find the first pattern.
+# Given three clusters at most, as in the paper's figures, the paper's settings find pattern 0.
 
 given = LatentSimplexPosition.paper(n_clusters=3, n_patterns=3, random_state=0).fit(data.views)
 print(f"patterns of the views {given.view_patterns_}, clusters in them {given.n_clusters_}")
