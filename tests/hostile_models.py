@@ -258,12 +258,15 @@ def bent_values(content, rng):
     header, arrays = read_header(content), read_arrays(content)
     for name, array in arrays.items():
         kinds = (
-            [np.nan, np.inf, -1.0, 1e300, 0.3] if array.dtype.kind == "f" else [-7, 10**9, 2**62, -(2**63)]
+            [np.nan, np.inf, -1.0, 1e300, 0.3, 2.0]
+            if array.dtype.kind == "f"
+            else [-7, 10**9, 2**62, -(2**63), 1]
         )
         for value in kinds:
             bent = array.copy()
             bent.flat[int(rng.integers(bent.size))] = value
             yield pack_archive(header, arrays | {name: bent})
+            yield pack_archive(header, arrays | {name: np.full_like(array, value)})
         for bent in (array[:0], array[:-1], array.T[..., None], array.astype("<f2"), array.astype("S3")):
             yield pack_archive(header, arrays | {name: np.ascontiguousarray(bent)})
 
@@ -286,7 +289,17 @@ VALUES = [
     [],
     {},
 ]
-VALUES += [[[]], [None] * 50, {"kernel": "os.system", "fields": {"command": "touch ran"}}, {"unstored": "x"}]
+VALUES += [
+    -5,
+    0.5,
+    1.0,
+    "auto",
+    "columns",
+    [[]],
+    [None] * 50,
+    {"kernel": "os.system", "fields": {"command": "touch ran"}},
+    {"unstored": "x"},
+]
 
 
 def paths_of(value, path=()):
@@ -448,7 +461,7 @@ def check_model(model, path):
 def forbid(event, arguments):
     """Stop Python where something runs that was in a file, or anything is written but our own."""
     writes = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
-    strange = writes and Path(str(arguments[0])).name not in ("hostile", "again")
+    strange = writes and not Path(str(arguments[0])).name.endswith(("hostile", "again"))
     if strange or event in (
         "pickle.find_class",
         "os.system",

@@ -8,8 +8,17 @@ from latentsimplex.results.results import Results, Stage
 from latentsimplex.similarity import AutoDiffusion
 
 
-def made_model(memberships, view_patterns, *, view_names=None, sample_names=None, stages=None, **settings):
-    """A model with these memberships (a list of (n, clusters) arrays) and the pattern of each view."""
+def made_model(
+    memberships,
+    view_patterns,
+    *,
+    view_names=None,
+    sample_names=None,
+    stages=None,
+    n_features=None,
+    **settings,
+):
+    """A model with these memberships (a list of (n, clusters) arrays) and the pattern of each view, of one feature."""
     model = LatentSimplexPosition(**settings)
     memberships, view_patterns = [np.asarray(W, dtype=float) for W in memberships], np.asarray(view_patterns)
     n_views, d = len(view_patterns), len(memberships)
@@ -19,7 +28,7 @@ def made_model(memberships, view_patterns, *, view_names=None, sample_names=None
         view_names=names,
         sample_names=None if sample_names is None else np.array(sample_names, dtype=object),
         feature_names=None,
-        n_features=n_views,
+        n_features=n_features or n_views,
         view_patterns=view_patterns,
         view_responsibilities=0.1 / d + 0.9 * np.eye(d)[view_patterns],
         pattern_weights=np.bincount(view_patterns, minlength=d) / n_views,

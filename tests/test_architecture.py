@@ -37,7 +37,7 @@ ROOMS = [
 """Rooms, and the files at the top of the package, in order: each imports only from those before it, and from itself."""
 EVERYWHERE = {"_version"}
 """What any file may import."""
-MOST_LINES, MOST_FILES, MOST_AT_TOP = 400, 16, 12
+MOST_LINES, MOST_FILES, MOST_AT_TOP = 400, 17, 12
 
 
 def module_name(path):
@@ -217,7 +217,7 @@ print(len(model.fit([[0.0], [0.1], [5.0], [5.2]]).labels_))
 @pytest.mark.parametrize("library", ["torch", "xarray", "anndata", "numba", "matplotlib"])
 def test_importing_the_package_does_not_import(library):
     """Compiled loops and figures are for those who ask for them: an import must be quick."""
-    code = f"import sys, latentsimplex; sys.exit('{library}' in sys.modules)"
+    code = f"import sys, latentsimplex.estimator; sys.exit('{library}' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

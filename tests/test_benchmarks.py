@@ -45,3 +45,36 @@ def test_the_choices_that_the_paper_leaves_open_are_still_measured():
     near, far = (script.start(scale, n_seeds=1)["b with 10"] for scale in (0.01, 3.0))
     assert np.isfinite(near)
     assert near != far
+
+
+def test_the_table_of_when_to_use_what_is_written_into_its_page(tmp_path, monkeypatch):
+    script = importlib.import_module("when_to_use")
+    three = script.Question("three clusters", np.repeat([0, 1, 2], 20))
+    near, far = (
+        np.random.default_rng(seed).normal(10 * three.truth[:, None], size=(60, 2)) for seed in (0, 1)
+    )
+    cases = [script.Case([near], [three]), script.Case([near, far], [three._replace(name="two views")])]
+    monkeypatch.setattr(script, "draw_cases", lambda seed, n_samples: cases)
+    monkeypatch.setattr(script.importlib.util, "find_spec", lambda name: None)  # MOFA+ is slow
+    monkeypatch.setattr(script, "MOST_COMPONENTS", 3)
+    page = tmp_path / "page.md"
+    page.write_text("before <!-- results:when --> old <!-- end:when --> after")
+    monkeypatch.setattr(sys, "argv", ["when_to_use.py", "--page", str(page), "--seeds", "1"])
+    script.main()
+    written = page.read_text()
+    assert written.startswith("before")
+    assert written.endswith("after")
+    assert "| three clusters | 3 | 3 | **1.00** |" in written
+    assert "| two views | 3 | 3 | **1.00** |" in written
+    assert written.count("**1.00** |  |") == 1  # one view is not to be fused
+
+
+def test_fused_networks_are_symmetric_and_join_what_each_view_has_apart():
+    fuse_networks = importlib.import_module("baselines.network_fusion").fuse_networks
+    rng, three = np.random.default_rng(0), np.repeat([0, 1, 2], 20)
+    views = [rng.normal(8 * (three == k)[:, None], size=(60, 2)) for k in (0, 2)]
+    network = fuse_networks(views)
+    np.testing.assert_allclose(network, network.T)
+    np.testing.assert_allclose(np.diag(network), 0.5)
+    together = np.array([[network[three == k][:, three == l].mean() for l in range(3)] for k in range(3)])
+    assert (together.argmax(axis=1) == np.arange(3)).all()

@@ -183,12 +183,13 @@ def test_the_order_of_views_does_not_matter(model, order):
 
 @pytest.mark.usefixtures("one_cloud")
 @pytest.mark.parametrize(
-    "settings",
-    [{"n_jobs": 1}, {"n_jobs": 3}, {"memory_limit": 990 * 8 * (4 * 3 + 12) + 10}],
+    ("n_jobs", "keep"),
+    [(1, "whole"), (3, "whole"), (None, "nowhere")],
     ids=["one thread", "three threads", "little memory"],
 )
-def test_threads_and_memory_do_not_matter(model, settings):
-    again = fitted(three_views(), n_clusters=4, **settings)
+def test_threads_and_memory_do_not_matter(model, n_jobs, keep, monkeypatch):
+    monkeypatch.setattr("latentsimplex.stages.choose_storage", lambda size, budget: keep)
+    again = fitted(three_views(), n_clusters=4, n_jobs=n_jobs)
     assert np.array_equal(again.loss_curve_, model.loss_curve_)
     assert (again.similarity_, again.temperature_) == (model.similarity_, model.temperature_)
     assert np.array_equal(again.labels_, model.labels_)

@@ -171,6 +171,9 @@ def gallery_finds(name, left):
     """Return whether an example found what its text says it did."""
     model = left["model"]
     match name:
+        case "anndata_to_report":
+            found = left["pd"].crosstab(left["adata"].obs["cells"], left["adata"].obs["lsp_labels"])
+            return (found > 0).sum().sum() == 2 and model.n_patterns_ == 1 and model.n_clusters_[0] >= 8
         case "feature_sets":
             return model.n_patterns_ == 1 and model.n_clusters_[0] >= 9
         case "genes_as_views":
@@ -185,7 +188,8 @@ def gallery_finds(name, left):
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda script: script.stem)
 def test_gallery_scripts_draw_and_find_what_they_say(script, tmp_path, monkeypatch):
-    pytest.importorskip("pandas")
+    for library in ("pandas", "anndata", "mudata") if script.stem == "anndata_to_report" else ("pandas",):
+        pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
     left = runpy.run_path(str(script))
     assert any(figures_left(value) for value in left.values())
@@ -197,12 +201,36 @@ def test_the_landing_page_leads_to_every_example():
     linked = LINK.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
     assert "../examples/gallery" in linked
     assert {script.stem for script in GALLERY} == {
+        "anndata_to_report",
         "feature_sets",
         "genes_as_views",
         "precomputed_similarities",
         "reading_the_uncertainty",
         "reproducing_the_paper",
     }
+
+
+def listed_pages(index):
+    """Return the pages of an index's hidden table of contents."""
+    text = index.read_text(encoding="utf-8")
+    contents = re.search(r":hidden:\n\n(.*?)(?:```|\n\n|\Z)", text, re.DOTALL)[1]
+    return [line.strip() for line in contents.splitlines() if line.strip()]
+
+
+def test_the_guide_says_what_each_page_answers():
+    guide = ROOT / "docs" / "guide.md"
+    rows = [cells for cells in table_cells(guide.read_text(encoding="utf-8")) if cells[0].startswith("[")]
+    assert [LINK.findall(page)[0] for page, _ in rows] == [f"{page}.md" for page in listed_pages(guide)]
+    assert all(answers.endswith("?") for _, answers in rows)
+
+
+def test_the_api_index_says_what_each_page_is_for():
+    index = ROOT / "docs" / "api" / "index.rst"
+    rows = re.findall(
+        r"^   \* - :doc:`(\w+)`\n     - (.+\.)$", index.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [page for page, _ in rows] == listed_pages(index)
+    assert {page for page, _ in rows} == {path.stem for path in index.parent.glob("*.*")} - {"index"}
 
 
 def test_the_five_lines_are_shown_as_they_are():

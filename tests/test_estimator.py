@@ -220,6 +220,18 @@ def test_loss_never_rises(model):
     assert model.loss_ < model.loss_curve_[0]
 
 
+def test_score_is_the_loss_negated(model):
+    data = {name: pd.DataFrame(X, index=model.sample_names_in_) for name, X in zip(NAMES, VIEWS, strict=True)}
+    assert model.score() == model.score(data) == model.score(data, THREE) == -model.loss_
+
+
+def test_there_is_no_score_of_other_data(model):
+    with pytest.raises(ValueError, match=r"The data have 4 views of 12 samples .* give the data of the fit"):
+        model.score([X[:12] for X in VIEWS])
+    with pytest.raises(NotFittedError):
+        LatentSimplexPosition().score()
+
+
 def test_options_reach_the_fit():
     base = paper().fit(VIEWS)
     changes = {

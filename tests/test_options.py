@@ -44,9 +44,12 @@ UNKNOWN = {
     "n_patterns": ("many", "n_patterns='many' is not valid: give a whole number of at least 1."),
     "n_jobs": (0, "n_jobs=0 is not valid: give a whole number of at least 1."),
     "similarity": ("rbf", "similarity='rbf' is not a way to compare samples: choose one of"),
-    "views": ("genes", 'views=\'genes\' is unknown: use "whole", "columns" or one group label per column.'),
+    "views": (
+        "genes",
+        'views=\'genes\' is unknown: use "whole", "columns" or one group label per column (or a dict).',
+    ),
     "memory_limit": ("much", "memory_limit='much' is not an amount of memory"),
-    "random_state": ("now", "'now' cannot be used to seed"),
+    "random_state": ("now", "random_state='now' is no seed"),
 }
 
 

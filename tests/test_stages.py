@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex import LatentSimplexPosition, load, stages
 from latentsimplex.auto.choose_similarity import Choice
@@ -253,13 +254,12 @@ def test_constant_views_are_one_stage_without_a_search(seen):
 
 
 @pytest.mark.parametrize("scale", ["local", "broad"])
-def test_a_low_memory_limit_gives_the_same_in_both_stages(scale, monkeypatch):
+def test_little_memory_gives_the_same_in_both_stages(scale, monkeypatch):
     choose(monkeypatch, scale)
     data = views()
-    kept, computed = (
-        LatentSimplexPosition(**QUICK, temperature=0.5, memory_limit=limit).fit(data)
-        for limit in ("1GB", 435 * 8 * (4 * 2 + 12) + 10)
-    )
+    kept = LatentSimplexPosition(**QUICK, temperature=0.5).fit(data)
+    monkeypatch.setattr("latentsimplex.stages.choose_storage", lambda size, budget: "nowhere")
+    computed = LatentSimplexPosition(**QUICK, temperature=0.5).fit(data)
     assert np.array_equal(kept.loss_curve_, computed.loss_curve_)
     assert np.array_equal(kept.memberships_[0], computed.memberships_[0])
 
@@ -445,3 +445,68 @@ def test_each_stage_is_announced(caplog, monkeypatch):
         LatentSimplexPosition(**QUICK).fit(data)
     announced = ["grouping the views", "refining memberships", "taking in all views"]
     assert [message for message in caplog.messages if message in announced] == announced
+
+
+# Missing cells and categories
+
+
+def three_groups(share, seed=0):
+    """Return three groups of samples with a share of the cells missing, and their labels."""
+    rng, groups = np.random.default_rng(seed), np.repeat([0, 1, 2], 40)
+    X = rng.normal(size=(120, 5)) + 6 * np.eye(5)[groups]
+    return np.where(rng.random(X.shape) < share, np.nan, X), groups
+
+
+def test_clusters_are_found_with_missing_cells():
+    X, groups = three_groups(0.1)
+    model = LatentSimplexPosition(missing="pairwise", random_state=0).fit(X)
+    assert model.n_clusters_.tolist() == [3]
+    assert adjusted_rand_score(groups, model.labels_) > 0.85
+
+
+@pytest.mark.parametrize("similarity", ["auto", "local-scaling", "diffusion"])
+def test_pairwise_changes_nothing_where_no_cell_is_missing(similarity):
+    X, _ = three_groups(0)
+    one, other = (
+        LatentSimplexPosition(4, missing=missing, similarity=similarity, n_init=1, random_state=0).fit(
+            [X, X[:, :2]]
+        )
+        for missing in ("raise", "pairwise")
+    )
+    assert np.array_equal(one.memberships_[0], other.memberships_[0])
+
+
+def test_missing_cells_are_refused_unless_they_are_allowed():
+    X, _ = three_groups(0.1)
+    with pytest.raises(ValueError, match=r'X contains NaN.*missing="pairwise"'):
+        LatentSimplexPosition().fit(X)
+    X[4] = np.nan
+    with pytest.raises(
+        ValueError, match=r"no value for 1 sample\(s\), such as sample 4: drop it from every view"
+    ):
+        LatentSimplexPosition(missing="pairwise").fit(X)
+    X[4], X[:, 2] = 0, np.nan
+    with pytest.raises(ValueError, match=r"no value for 1 feature\(s\), such as feature 2: leave it out"):
+        LatentSimplexPosition(missing="pairwise").fit(X)
+    X[:, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        LatentSimplexPosition(missing="pairwise").fit(X)
+
+
+def test_categories_and_numbers_find_clusters_together():
+    pandas = pytest.importorskip("pandas")
+    rng, groups = np.random.default_rng(0), np.repeat([0, 1, 2], 40)
+    frame = pandas.DataFrame(
+        {
+            "size": 3.0 * groups + rng.normal(size=120),
+            "colour": np.array(["red", "green", "blue"])[(groups + (rng.random(120) < 0.1)) % 3],
+            "kind": pandas.Categorical(np.array(["a", "b", "c"])[(groups + (rng.random(120) < 0.1)) % 3]),
+            "flag": groups > 0,
+        }
+    )
+    model = LatentSimplexPosition(random_state=0).fit(frame)
+    assert model.n_clusters_.tolist() == [3]
+    assert adjusted_rand_score(groups, model.labels_) > 0.8
+    assert model.feature_names_in_.tolist() == ["size", "colour", "kind", "flag"]
+    columns = LatentSimplexPosition(views="columns", random_state=0).fit(frame)
+    assert columns.results_.view_names.tolist() == ["size", "colour", "kind", "flag"]

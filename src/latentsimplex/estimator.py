@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,14 +12,14 @@ from sklearn.utils import Tags
 from latentsimplex.base.libraries import make_frame
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array
-from latentsimplex.options import resolve_options
+from latentsimplex.options import check_settings, resolve_options
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus
-from latentsimplex.results.results import Results, Stage, results_of
+from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
 from latentsimplex.results.save_load import load_results, save_results
 from latentsimplex.results.tables import labels_table, memberships_table, views_table
 from latentsimplex.similarity import Precomputed
-from latentsimplex.stages import run_stages
+from latentsimplex.stages import run_stages, warn_of_constant_views
 
 PAPER = {
     "similarity": "local-scaling",
@@ -36,37 +34,6 @@ PAPER = {
     "tol": 0.01,
 }
 """The settings of the paper's text."""
-FITTED = {
-    "view_names_in_": "view_names",
-    "sample_names_in_": "sample_names",
-    "n_samples_": "n_samples",
-    "n_features_in_": "n_features",
-    "labels_": "labels",
-    "pattern_labels_": "pattern_labels",
-    "view_patterns_": "view_patterns",
-    "view_responsibilities_": "view_responsibilities",
-    "pattern_weights_": "pattern_weights",
-    "memberships_": "memberships",
-    "responses_": "responses",
-    "n_patterns_": "n_patterns",
-    "n_clusters_": "n_clusters",
-    "consensus_": "consensus",
-    "stages_": "stages",
-    "similarity_": "similarity",
-    "temperature_": "temperature",
-    "loss_": "loss",
-    "loss_curve_": "loss_curve",
-    "expected_loss_": "expected_loss",
-    "expected_loss_curve_": "expected_loss_curve",
-    "n_iter_": "n_iter",
-    "converged_": "converged",
-    "start_losses_": "start_losses",
-    "start_agreement_": "start_agreement",
-    "initial_view_patterns_": "initial_view_patterns",
-}
-"""The attributes of a fitted estimator, and what each is called in its results."""
-MOST_NAMED = 10
-"""Constant views that a warning names."""
 
 
 class LatentSimplexPosition(ClusterMixin, BaseEstimator):
@@ -81,8 +48,13 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     n_clusters, n_patterns : int
         Upper bounds on the clusters of a pattern and on the patterns; cut to the number of samples
         and of views.
-    views : "whole", "columns" or one label per column
-        How a single 2-D table is cut into views.
+    views : "whole", "columns", one label per column, or a dict
+        How a single 2-D table is cut into views. Columns with one label form a view. A pandas Series or a dict from
+        columns to views is matched by the names of the columns; a dict from views to lists of columns works too.
+        Columns with several levels form a view for each first level. For AnnData also "layers", "obsm", or a column
+        of ``var`` (:mod:`latentsimplex.inputs.containers`).
+    missing : "raise" or "pairwise"
+        What to do about missing cells (NaN): refuse them, or compare two samples on the features that both have.
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
         one of two scales, and how features are compared, by how much more clusters explain than they would
@@ -119,7 +91,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         Where to compute: on the processor, on a GPU (``pip install "latentsimplex[gpu]"``), or with
         torch on the processor. "cuda:0" and "cuda:1" name GPUs. Results are the same up to rounding.
     memory_limit : int, str or None
-        Bytes, or a string like "2GB"; None is half of what is free. Pair values that do not fit are kept
+        What a fit may take beside the data: bytes, or a string like "2GB"; None is half of what is free, by
+        the machine, the limits of the process and those of its container. Pair values that do not fit are kept
         as one of 256 levels each, or, where that is too much, computed again in each pass.
     n_jobs : int or None
         Threads; None is all cores. The result does not depend on it.
@@ -132,7 +105,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     labels_ : (n,) array
         Consensus labels.
     pattern_labels_ : (patterns, n) array
-        Joint labels of each live pattern, heaviest pattern first.
+        Joint labels of each live pattern, heaviest pattern first: spectral clustering of its co-assignments, which
+        takes all pairs into account. Near a border they may differ from the largest of ``memberships_``.
     view_labels_ : (V, n) array
         Each view's labels, those of its pattern.
     view_patterns_ : (V,) array
@@ -220,6 +194,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         n_patterns: int = 10,
         *,
         views: Any = "whole",
+        missing: str = "raise",
         similarity: Any = "auto",
         divergence: str = "auto",
         response: str = "auto",
@@ -239,6 +214,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.n_patterns = n_patterns
         self.views = views
+        self.missing = missing
         self.similarity = similarity
         self.divergence = divergence
         self.response = response
@@ -271,7 +247,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         ----------
         X : views
             A list or dict of (n, p) arrays or frames, a (V, n, p) array, one 2-D array or frame (see
-            ``views``), or similarities where ``similarity="precomputed"``.
+            ``views``), an AnnData, a MuData (a view for each modality), or similarities where
+            ``similarity="precomputed"``. Rows of frames are matched by name, unless every index is 0, ..., n - 1.
         y : ignored
 
         Returns
@@ -314,26 +291,54 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         """Return the consensus with the given weight of each view; None weighs views with clusters equally."""
         return results_of(self).reform_consensus(weights)
 
+    def score(self, X: Any = None, y: Any = None) -> float:
+        """Return how well the model fits: the loss, negated, so that higher is better.
+
+        It compares fits to the same data with the same similarity, divergence and response, such as those of several
+        seeds. Fits with others have losses in other units (``stages_`` says what a fit used), and new samples have
+        none. ``X`` may be left out; where given it must be the data of the fit. ``y`` is ignored.
+        """
+        if X is not None:
+            read_views_again(results_of(self), X)
+        return -results_of(self).loss
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; :func:`latentsimplex.load` reads it."""
         save_results(results_of(self), path)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML page about the fit."""
+    def report(self, path: str | os.PathLike[str], data: Any = None) -> None:
+        """Write a self-contained HTML page about the fit.
+
+        With ``data``, as given to ``fit``, it also has a scatter plot and the features that set clusters apart.
+        """
         from latentsimplex.report import write_report  # slow to import: it draws, and fills a template
 
-        write_report(self, path)
+        write_report(self, path, data)
+
+    def describe_clusters(self, X: Any, pattern: int | None = None, backend: str | None = None) -> Any:
+        """Return a frame of the features that set each cluster apart, with effect sizes, largest first.
+
+        ``X`` is the data as given to ``fit``; ``pattern`` is a live pattern's index, None for the consensus. The
+        columns are those of :func:`latentsimplex.analysis.describe_clusters`.
+        """
+        from latentsimplex.analysis import describe_clusters
+
+        return self._make_frame(describe_clusters(self, X, pattern), backend)
 
     def labels_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each sample: its consensus cluster and its cluster under each pattern.
 
+        These are joint labels, which near a border may differ from the largest membership (``pattern_labels_``).
         ``backend`` is "pandas" or "polars"; None is the library of the data's own frames or, where there were none
         and in a model from a file, the one that is installed, pandas where both are.
         """
         return self._make_frame(labels_table(results_of(self)), backend)
 
     def memberships_frame(self, pattern: int = 0, backend: str | None = None) -> Any:
-        """Return a frame with a row for each sample: the probability of each cluster of a pattern."""
+        """Return a frame with a row for each sample: the probability of each cluster of a pattern.
+
+        The cluster with the largest need not be the label of a sample near a border: see ``pattern_labels_``.
+        """
         return self._make_frame(memberships_table(results_of(self), pattern), backend)
 
     def views_frame(self, backend: str | None = None) -> Any:
@@ -353,19 +358,6 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         )
         tags.input_tags.sparse = True
         return tags
-
-
-def warn_of_constant_views(results: Results) -> None:
-    """Warn once of all constant views, by name, on behalf of whoever called fit."""
-    names = results.view_names[results.initial_view_patterns == -1].astype(str).tolist()
-    if names:
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        warnings.warn(
-            f"{len(names)} of {results.n_views} views are constant, have no clusters and are excluded: "
-            f"{', '.join(names[:MOST_NAMED])}{more}.",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def load(path: str | os.PathLike[str]) -> LatentSimplexPosition:
@@ -389,5 +381,7 @@ def load(path: str | os.PathLike[str]) -> LatentSimplexPosition:
     >>> bool((again.labels_ == model.labels_).all())
     True
     """
-    results = load_results(path, set(inspect.signature(LatentSimplexPosition).parameters) - {"verbose"})
+    results = load_results(
+        path, lambda given: check_settings(LatentSimplexPosition(**given).get_params(False))
+    )
     return LatentSimplexPosition(**results.settings)._show(results)

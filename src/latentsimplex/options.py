@@ -14,9 +14,11 @@ from latentsimplex.base.interruption import stop_of_fits
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import NEVER, OPTIMIZERS, Schedule
 from latentsimplex.pairs.divergence import DIVERGENCES
+from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.similarity import Kernel, as_kernel
 
 CHOICES: dict[str, list[Any]] = {
+    "missing": ["raise", "pairwise"],
     "divergence": ["auto", *DIVERGENCES],
     "response": ["auto", "identity", "learned"],
     "penalty": ["auto", *PENALTIES, "labels"],
@@ -67,6 +69,7 @@ class Options:
     n_clusters: int
     n_patterns: int
     views: Any
+    missing: str
     kernel: Kernel | None
     choices: Choices
     schedule: Schedule
@@ -99,6 +102,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         n_patterns=counts["n_patterns"],
         n_init=counts["n_init"],
         views=given["views"],
+        missing=given["missing"],
         kernel=None if is_auto(given["similarity"]) else as_kernel(given["similarity"]),
         choices=chosen,
         schedule=Schedule(max_iter=counts["max_iter"], tol=tol, stop=stop, **optimizer),
@@ -109,6 +113,16 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         verbose=bool(given["verbose"]),
         settings={name: value for name, value in given.items() if name != "verbose"},
     )
+
+
+def check_settings(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for parameters that no fit can have had, such as those of a file."""
+    given = dict(parameters)
+    if given["random_state"] is None:
+        given["random_state"] = 0  # to resolve None is to draw from NumPy's global generator
+    if given["memory_limit"] is not None:
+        read_memory_limit(given["memory_limit"])
+    resolve_options(given)
 
 
 def resolve_choices(divergence: Any, response: Any, penalty: Any, temperature: Any, search: Any) -> Choices:

@@ -13,6 +13,7 @@ all views      takes in all views, where there were so many that a random part w
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -25,18 +26,19 @@ import numpy as np
 from latentsimplex.auto.choose_similarity import choose_similarity
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.bounded_cache import BoundedCache
-from latentsimplex.base.threads import Workers
+from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wide_table import find_varying
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import PENALTIES, Penalty
 from latentsimplex.model.problem import Fit, Model, Problem
 from latentsimplex.options import Choices, Options
-from latentsimplex.pairs.divergence import DIVERGENCES
-from latentsimplex.pairs.engines import make_pairs
-from latentsimplex.pairs.memory_budget import Storage, choose_storage, read_memory_limit
-from latentsimplex.pairs.on_device import find_device
+from latentsimplex.pairs.divergence import DIVERGENCES, Divergence
+from latentsimplex.pairs.in_memory import InMemoryPairs, ViewReader
+from latentsimplex.pairs.memory_budget import Storage, choose_storage, measure_size, read_memory_limit
+from latentsimplex.pairs.on_device import DevicePairs, DeviceReader, find_device
 from latentsimplex.pairs.protocol import Backend
 from latentsimplex.progress import show_progress
 from latentsimplex.results.estimates import assemble_results
@@ -61,14 +63,18 @@ SEARCHED_VIEWS = 100
 """Views for each pattern there may be that a search with moves looks at. A pattern with a tenth of an equal share
 of the views has ten of them then, whose mean is three times less noisy than a view. In the end all take part."""
 
+MOST_NAMED = 10
+"""Constant views that a warning names."""
+
 
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
-    views = as_views(X, options.views, precomputed=isinstance(options.kernel, Precomputed))
+    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing)
     n_clusters, n_patterns = min(options.n_clusters, views.n_samples), min(options.n_patterns, len(views))
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
-    keep = choose_storage(len(views), views.n_samples, n_patterns, budget)
+    size = measure_size(views, options.kernel, n_patterns, count_threads(options.n_jobs))
+    keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
     heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
     progress = show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
@@ -195,7 +201,7 @@ class Fitting:
         if self.options.choices.search == "plain" or len(views) <= most:
             return None
         order = self.options.rng.permutation(len(views)).tolist()
-        found = np.sort(list(islice((v for v in order if np.ptp(views[v], axis=0).any()), most)))
+        found = np.sort(list(islice((v for v in order if find_varying(views.table(v)).any()), most)))
         return found if len(found) == most else None
 
     def _measure_temperatures(self, choices: Choices, kernel: Kernel) -> Array | None:
@@ -257,3 +263,35 @@ def mean_coassignment(fit: Fit) -> float:
     same = np.array([np.square(share).sum() for share in shares])
     clustered = same < 1
     return float(np.average(same[clustered], weights=counts[clustered])) if clustered.any() else 1.0
+
+
+def warn_of_constant_views(results: Results) -> None:
+    """Warn once of all constant views, by name, on behalf of whoever called fit."""
+    names = results.view_names[results.initial_view_patterns == -1].astype(str).tolist()
+    if names:
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        warnings.warn(
+            f"{len(names)} of {results.n_views} views are constant, have no clusters and are excluded: "
+            f"{', '.join(names[:MOST_NAMED])}{more}.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def make_pairs(
+    device: str | None,
+    views: Views,
+    kernel: Kernel,
+    divergence: Divergence,
+    workers: Workers,
+    cache: EigenvectorCache,
+    backend: Backend,
+    keep: Storage,
+    weights: Array | None = None,
+    members: Indices | None = None,
+) -> InMemoryPairs:
+    """Return the pair values of views, of all or of some members, on a device of torch or, for None, in memory."""
+    reading: tuple[Any, ...] = (views, kernel, divergence, workers, cache)
+    if device is None:
+        return InMemoryPairs(ViewReader(*reading), backend, keep, weights, members)
+    return DevicePairs(DeviceReader(device, *reading), backend, keep, weights, members)

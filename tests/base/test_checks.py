@@ -85,7 +85,7 @@ def test_generators_of_every_kind_of_seed():
 
 
 def test_a_seed_that_is_none():
-    with pytest.raises(ValueError, match="cannot be used to seed"):
+    with pytest.raises(ValueError, match="is no seed: give a whole number"):
         make_generator("seed")
 
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from latentsimplex.base.interruption import kept_on_interrupt, stop_of_fits
+from latentsimplex.base.interruption import interrupted_while, kept_on_interrupt, stop_of_fits
 
 
 def press():
@@ -45,3 +45,23 @@ def test_afterwards_everything_is_as_it_was():
         raise ZeroDivisionError
     assert signal.getsignal(signal.SIGINT) is before
     assert stop_of_fits.get() is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such signal on Windows")
+def test_sigterm_is_like_ctrl_c():
+    before = signal.getsignal(signal.SIGTERM)
+    with kept_on_interrupt() as pressed:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert pressed.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_an_interruption_says_what_it_interrupted():
+    with (
+        pytest.raises(KeyboardInterrupt, match="reading"),
+        interrupted_while("working"),
+        interrupted_while("reading"),
+    ):
+        press()

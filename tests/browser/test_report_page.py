@@ -1,5 +1,6 @@
 """The report as a reader meets it: it loads, says the right thing, fits its window, and runs nothing of others."""
 
+import csv
 import re
 
 import numpy as np
@@ -8,8 +9,10 @@ from matplotlib.image import imread
 
 from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.datasets import running_example
+from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.report.wording import probability
 from made_model import made_model, random_model
+from report.reading import decoded
 
 pytestmark = pytest.mark.browser
 
@@ -340,6 +343,99 @@ def test_the_keyboard_goes_from_sample_to_sample_as_rows_come_and_go(report, vis
     assert page.evaluate("document.activeElement.textContent") == str(least_sure[35])
     assert page.locator("#sample-list tbody tr").count() < 60
     assert str(least_sure[0]) not in cells(page, "sample-list")
+
+
+def saved_rows(page, table):
+    """The file that a table's button gives, as dicts."""
+    with page.expect_download() as waiting:
+        page.locator(f"#{table} .save").click()
+    path = waiting.value.path()
+    with open(path, newline="", encoding="utf-8") as file:
+        return waiting.value.suggested_filename, list(csv.DictReader(file))
+
+
+def test_tables_are_downloaded_as_they_are_listed(report, visit):
+    model = several(view_names=["one, two", 'a "b"', "plain", "flat"])
+    seen = visit(report(model))
+    page = seen.ready()
+    name, views = saved_rows(page, "view-list")
+    assert name == "views.csv"
+    assert [row["view"] for row in views] == ["one, two", 'a "b"', "plain", "flat"]
+    assert [int(row["pattern"]) for row in views] == model.view_patterns_.tolist()
+    assert [float(row["consensus_weight"]) for row in views] == model.consensus_.weights.tolist()
+    page.locator("#sample-list select").select_option("1")
+    name, samples = saved_rows(page, "sample-list")
+    assert {int(row["sample"]) for row in samples} == set(np.flatnonzero(model.labels_ == 1).tolist())
+    for row in samples:
+        i = int(row["sample"])
+        assert int(row["pattern1"]) == model.pattern_labels_[1, i]
+        assert float(row["pattern0_probability"]) == pytest.approx(model.memberships_[0][i].max(), abs=2e-5)
+    assert seen.complaints == []
+
+
+# The data
+
+
+def data_of(model):
+    rng = np.random.default_rng(1)
+    first, second = model.pattern_labels_[:2]
+    return {
+        "colour": rng.normal(size=(90, 4)) + np.outer(first, [3, 0, 0, -3]),
+        "shape": rng.normal(size=(90, 3)) + 2 * (first == 1)[:, None],
+        "sound": rng.normal(size=(90, 2)) + 3 * second[:, None],
+        "noise": rng.normal(size=(90, 2)),
+    }
+
+
+@pytest.fixture
+def of_data(tmp_path, visit):
+    """A visit to the report of a model with its data."""
+
+    def write(model, **window):
+        model.report(tmp_path / "page.html", data_of(model))
+        return visit(tmp_path / "page.html", **window)
+
+    return write
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (500, False)])
+def test_a_page_with_data_fits_its_window(width, dark, of_data, shoot):
+    seen = of_data(several(), width=width, dark=dark)
+    page = seen.ready()
+    assert page.evaluate("[innerWidth, document.documentElement.scrollWidth]") == [width, width]
+    shoot(page, f"data-{width}-{'dark' if dark else 'light'}")
+    assert seen.complaints == []
+
+
+def test_features_are_searched_and_downloaded(of_data):
+    model = several()
+    page = of_data(model).ready()
+    page.locator("#feature-list select").select_option("1")
+    page.locator("#feature-list input").fill("shape")
+    name, rows = saved_rows(page, "feature-list")
+    frame = model.describe_clusters(data_of(model))
+    expected = frame[(frame["cluster"] == 1) & (frame["view"] == "shape")]
+    assert name == "cluster_features.csv"
+    assert [row["feature"] for row in rows] == expected["feature"].tolist()
+    assert [float(row["effect"]) for row in rows] == pytest.approx(expected["effect"].tolist(), rel=1e-5)
+    assert [float(row["mean_inside"]) for row in rows] == pytest.approx(
+        expected["mean_inside"].tolist(), rel=1e-5
+    )
+
+
+def test_the_scatter_is_coloured_by_the_clusters_that_are_chosen(of_data):
+    model = several()
+    page = of_data(model).ready()
+    circle = page.locator("svg.scatter circle").first
+    row = int(circle.get_attribute("data-i"))
+    index = page.evaluate("JSON.parse(document.getElementById('report-data').textContent).samples.index")
+    i = int(decoded(index)[row])
+    assert circle.get_attribute("fill") == cluster_colour(model.labels_[i])
+    circle.hover(force=True)
+    assert "consensus cluster" in tip(page)
+    page.locator("#colour-by").select_option("1")
+    assert circle.get_attribute("fill") == cluster_colour(model.pattern_labels_[1, i])
+    assert page.locator(".legend").inner_text().split() == ["0", "1"]
 
 
 # Print

@@ -1,10 +1,16 @@
 """latentsimplex fit: files in, files out, and an exit status that says how it went."""
 
 import csv
+import errno
+import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.cli import main
@@ -12,6 +18,7 @@ from latentsimplex.inputs.files import read_data
 
 QUICK = ("--similarity", "local-scaling", "--clusters", 3, "--patterns", 2, "--n-init", 1)
 TABLES = [
+    "cluster_features.csv",
     "labels.csv",
     "memberships_pattern0.csv",
     "memberships_pattern1.csv",
@@ -109,12 +116,32 @@ def test_the_tables_hold_what_the_model_holds(fitted):
     assert float(uncertainty[0]["affinity"]) == pytest.approx(P[0, others].mean())
 
 
+def test_the_features_of_clusters_are_written_and_in_the_report(fitted):
+    _, out, model = fitted
+    features = rows_of(out / "cluster_features.csv")
+    assert {row["view"] for row in features} == {"blood", "urine", "image"}
+    assert {int(row["cluster"]) for row in features} == set(model.labels_.tolist())
+    first = [abs(float(row["effect"])) for row in features if row["cluster"] == "0"]
+    assert first == sorted(first, reverse=True)
+    assert "What sets each cluster apart" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_similarities_are_fitted_without_features(tmp_path):
+    np.save(tmp_path / "S.npy", np.kron(np.eye(2), np.ones((5, 5))))
+    result = run(
+        "fit", tmp_path / "S.npy", "--similarity", "precomputed", "--n-init", 1, "--out", tmp_path / "fit"
+    )
+    assert result.exit_code == 0, result.output
+    assert not (tmp_path / "fit" / "cluster_features.csv").exists()
+
+
 def test_fit_again_leaves_no_table_of_the_fit_before(archive, tmp_path):
     (tmp_path / "memberships_pattern7.csv").write_text("of another fit")
     (tmp_path / "mine.csv").write_text("something else")
     result = run("fit", archive, *QUICK, "--patterns", 1, "--quiet", "--out", tmp_path)
     assert (result.exit_code, result.output) == (0, "")
     assert {path.name for path in tmp_path.glob("*.csv")} == {
+        "cluster_features.csv",
         "labels.csv",
         "memberships_pattern0.csv",
         "mine.csv",
@@ -122,6 +149,63 @@ def test_fit_again_leaves_no_table_of_the_fit_before(archive, tmp_path):
         "view_labels.csv",
         "views.csv",
     }
+
+
+def test_fit_again_leaves_no_copy_of_other_data(archive, tmp_path):
+    (tmp_path / "fit.h5ad").write_text("of another fit")
+    assert run("fit", archive, *QUICK, "--quiet", "--out", tmp_path).exit_code == 0
+    assert not (tmp_path / "fit.h5ad").exists()
+
+
+@pytest.mark.parametrize("writer", ["save", "report"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_disk_that_is_full_leaves_the_folder_as_it_was(archive, tmp_path, monkeypatch, writer, there):
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+        (out / "fit.model").write_text("of another fit")
+        (out / "labels.csv").write_text("of another fit")
+    before = sorted(tmp_path.rglob("*"))
+
+    def stop_half_way(self, path, *more, **options):
+        path.write_text("half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(LatentSimplexPosition, writer, stop_half_way)
+    result = run("fit", archive, *QUICK, "--out", out)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert (
+        result.stderr == f"Error: {str(out)!r} cannot be used (no space left on device): give another path.\n"
+    )
+    assert sorted(tmp_path.rglob("*")) == before
+    assert all(path.read_text() == "of another fit" for path in out.glob("*"))
+
+
+KILLED = """
+import os, sys
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.cli import main
+
+LatentSimplexPosition.report = lambda self, path, *more, **options: (path.write_text("half"), os.kill(os.getpid(), 9))
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such signal on Windows")
+def test_a_killed_fit_leaves_the_folder_as_it_was(archive, tmp_path):
+    for name in ("fit.model", "labels.csv"):
+        (tmp_path / name).write_text("of another fit")
+    arguments = [str(each) for each in ("fit", archive, *QUICK, "--out", tmp_path)]
+    assert subprocess.run([sys.executable, "-c", KILLED, *arguments]).returncode == -signal.SIGKILL
+    shown = {path.name: path.read_text() for path in tmp_path.iterdir() if not path.name.startswith(".part-")}
+    assert shown == {"fit.model": "of another fit", "labels.csv": "of another fit"}
+
+
+def test_a_name_that_is_too_long_is_one_sentence_before_anything_is_read(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr("latentsimplex.cli.fit.read_data", lambda *arguments: pytest.fail("read"))
+    result = run("fit", archive, "--out", tmp_path / ("x" * 300))
+    assert result.exit_code == 1
+    assert "cannot be used (file name too long): give another path." in result.stderr
 
 
 def test_several_files_are_views(data, archive, tmp_path):
@@ -132,6 +216,50 @@ def test_several_files_are_views(data, archive, tmp_path):
     model = load(tmp_path / "out" / "fit.model")
     assert model.view_names_in_.tolist() == list(data)
     assert [row["sample"] for row in rows_of(tmp_path / "out" / "labels.csv")] == [str(i) for i in range(90)]
+
+
+@pytest.fixture
+def id_files(data, tmp_path):
+    """The views with integer ids, each in another order, one as a European spreadsheet writes it."""
+    rng = np.random.default_rng(1)
+    paths = []
+    for (name, view), mark in zip(data.items(), ",;\t", strict=True):
+        lines = [f"{1000 + 7 * i}{mark}{a:.6f}{mark}{b:.6f}\n" for i, (a, b) in enumerate(view)]
+        text = f"number{mark}{name}0{mark}{name}1\n" + "".join(rng.permutation(lines))
+        paths.append(tmp_path / f"{name}.csv")
+        paths[-1].write_text(text.replace(".", ",") if mark == ";" else text)
+    return paths
+
+
+def test_files_with_integer_ids_are_matched_by_them(fitted, id_files, tmp_path):
+    result = run("fit", *id_files, *QUICK, "--seed", 3, "--quiet", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    warnings = result.stderr.splitlines()
+    assert len(warnings) == 3
+    assert warnings[0].startswith(
+        "Warning: The column 'number' of blood.csv holds a different whole number in each row"
+    )
+    model, truth = load(tmp_path / "out" / "fit.model"), fitted[2]
+    who = [(int(name) - 1000) // 7 for name in model.sample_names_in_]
+    assert normalized_mutual_info_score(model.labels_, truth.labels_[who]) == 1.0
+    result = run(
+        "fit", *id_files, *QUICK, "--seed", 3, "--index", "number", "--quiet", "--out", tmp_path / "sure"
+    )
+    assert (result.exit_code, result.stderr) == (0, "")
+    np.testing.assert_array_equal(load(tmp_path / "sure" / "fit.model").labels_, model.labels_)
+
+
+def test_columns_can_be_left_out(id_files, tmp_path):
+    options = ("--index", "number", "--drop", "blood1", "--views", "columns", "--quiet", "--out", tmp_path)
+    result = run("fit", id_files[0], *QUICK, *options)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert load(tmp_path / "fit.model").view_names_in_.tolist() == ["blood0"]
+
+
+def test_more_than_the_memory_limit_is_not_read(id_files, tmp_path):
+    result = run("fit", id_files[0], "--index", "number", "--memory-limit", "1KB", "--out", tmp_path / "out")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Error: blood.csv holds more than 1e-06 GB")
 
 
 def test_options_reach_the_estimator(data, tmp_path):
@@ -150,8 +278,10 @@ def test_info_and_report_read_what_fit_wrote(fitted):
     result, out, _ = fitted
     assert run("info", out / "fit.model").output.startswith(result.stdout.split("\nModel: ")[0])
     assert run("report", out / "fit.model", "--out", out / "again").exit_code == 0
-    assert (out / "again").read_bytes() == (out / "report.html").read_bytes()
+    load(out / "fit.model").report(out / "without data")
+    assert (out / "again").read_bytes() == (out / "without data").read_bytes()
     (out / "again").unlink()
+    (out / "without data").unlink()
 
 
 def test_a_constant_view_is_one_line_of_warning(data, tmp_path):
@@ -169,9 +299,9 @@ def test_a_constant_view_is_one_line_of_warning(data, tmp_path):
     ("text", "message"),
     [
         ("a,b\n1,2\n3,x\n", "Line 3 of data.csv has 'x'"),
-        ("a,b\n1,2\n3,\n", "data.csv has no number in the column 'b' of row 2"),
-        ("a,b\n1,2\n", "a minimum of 2 is required"),
-        ("a;b\n1;2\n3;4\n", "data.csv has a semicolon between its columns"),
+        ("a,b\n1,2\n3,\n", "data.csv has nothing in the column 'b' of sample '3'"),
+        ("a,b\n1.5,2\n", "a minimum of 2 is required"),
+        ("a;b\n1,5;2.5\n3;4\n", "data.csv has points and commas in its numbers"),
         ("", "data.csv has no samples"),
     ],
 )
@@ -186,7 +316,7 @@ def test_bad_data_are_one_sentence_on_standard_error(tmp_path, text, message):
 
 
 def test_too_little_memory_is_one_sentence(archive, tmp_path):
-    result = run("fit", archive, "--memory-limit", "10B", "--out", tmp_path / "out")
+    result = run("fit", archive, "--memory-limit", "20KB", "--out", tmp_path / "out")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("Error: Fitting 90 samples with 3 patterns needs about")
     assert result.stderr.count("\n") == 1
@@ -202,6 +332,8 @@ def test_too_little_memory_is_one_sentence(archive, tmp_path):
         (("--views", "columns"), "views='columns' cuts one table, but views.npz holds several views"),
         (("--views", "columns", "--similarity", "precomputed"), "leave out --views"),
         (("--layer", "log"), "layer='log' is for one .h5ad file: leave it out"),
+        (("--drop", "age"), "--index, --no-index and --drop are for .csv, .tsv and .parquet: leave them out"),
+        (("--index", "id", "--no-index"), "--index and --no-index exclude each other"),
         (
             ("--device", "gpu"),
             "'--device': 'gpu' is unknown: choose cpu, cuda, cuda:1 and so on, mps or torch",
@@ -378,3 +510,36 @@ def test_a_container_among_several_files_is_a_view_and_gets_no_copy(cells, data,
     assert run("fit", *paths, *QUICK, "--quiet", "--out", tmp_path / "out").exit_code == 0
     assert load(tmp_path / "out" / "fit.model").sample_names_in_[0] == "cell 0"
     assert not (tmp_path / "out" / "fit.h5ad").exists()
+
+
+def test_three_tables_with_ids_gaps_and_words_are_right_on_the_first_try(tmp_path):
+    """As people have them: integer ids in another order in each file, missing cells, a column of words."""
+    rng, groups = np.random.default_rng(0), np.repeat([0, 1, 2], 30)
+    ids = rng.permutation(10_000)[:90] + 1000
+    blood = 5.0 * np.eye(3)[groups] + rng.normal(size=(90, 3))
+    image = -5.0 * np.eye(3)[groups] + rng.normal(size=(90, 3))
+    habits = [
+        [f"{3.0 * group + rng.normal():.2f}", "abc"[(group + (rng.random() < 0.05)) % 3]] for group in groups
+    ]
+    tables = {
+        "blood": (["iron", "salt", "fat"], [[f"{x:.3f}" for x in row] for row in blood]),
+        "image": (["red", "green", "blue"], [[f"{x:.3f}" for x in row] for row in image]),
+        "habits": (["sleep", "diet"], habits),
+    }
+    tables["blood"][1][4][1] = tables["image"][1][7][0] = tables["habits"][1][5][1] = ""
+    for name, (header, rows) in tables.items():
+        order = rng.permutation(90)
+        lines = [["patient_id", *header], *([ids[i], *rows[i]] for i in order)]
+        text = "\n".join(",".join(map(str, line)) for line in lines)
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    files = [tmp_path / f"{name}.csv" for name in tables]
+    refused = run("fit", *files, "--out", tmp_path / "fit")
+    assert (refused.exit_code, "--missing pairwise" in refused.stderr) == (1, True)
+    done = run("fit", *files, "--missing", "pairwise", "--out", tmp_path / "fit", "--quiet")
+    assert done.exit_code == 0, done.output
+    found = {row["sample"]: row["consensus"] for row in rows_of(tmp_path / "fit" / "labels.csv")}
+    labels = [found[str(i)] for i in ids]
+    assert normalized_mutual_info_score(groups, labels) > 0.9
+    features = {row["feature"] for row in rows_of(tmp_path / "fit" / "cluster_features.csv")}
+    assert {"iron", "red", "sleep", "diet=a"} <= features
+    assert (tmp_path / "fit" / "report.html").stat().st_size > 10_000

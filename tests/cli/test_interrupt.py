@@ -6,7 +6,9 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,8 +43,8 @@ class Running:
             assert time.monotonic() < deadline, self.lines
             time.sleep(0.01)
 
-    def press(self):
-        self.process.send_signal(signal.SIGINT)
+    def press(self, number=signal.SIGINT):
+        self.process.send_signal(number)
 
     def end(self):
         """The exit status and the last lines that were written."""
@@ -101,7 +103,7 @@ def test_ctrl_c_keeps_the_best_so_far(running, tmp_path, save, size, options, si
     status, lines = command.end()
     assert status == 130
     assert lines[-1] == KEPT
-    assert "Ctrl-C: ending with the best result so far. Press it again to give up." in lines
+    assert "Interrupted: ending with the best result so far. Press Ctrl-C again to give up." in lines
     model = load(tmp_path / "fit" / "fit.model")
     assert model.view_labels_.shape == np.load(tmp_path / "views.npy").shape[:2]
     assert 1 <= len(model.start_losses_) <= model.n_init
@@ -115,17 +117,27 @@ def test_a_second_ctrl_c_gives_up_and_leaves_nothing(running, tmp_path):
     command = running("-m", "latentsimplex", "fit", "views.npy", "--verbose", "--n-init", 500)
     command.wait_for("reading the views")
     command.press()
-    command.wait_for("Press it again to give up")
+    command.wait_for("Press Ctrl-C again to give up")
     command.press()
     status, lines = command.end()
     assert (status, lines[-1]) == (130, LOST)
     assert not (tmp_path / "fit").exists()
 
 
+def test_sigterm_is_like_ctrl_c(running, tmp_path):
+    save_views(tmp_path, (40, 300, 2))
+    command = running("-m", "latentsimplex", "fit", "views.npy", "--verbose")
+    command.wait_for("reading the views")
+    command.press(signal.SIGTERM)
+    status, lines = command.end()
+    assert (status, lines[-1]) == (130, KEPT)
+    assert (tmp_path / "fit" / "report.html").exists()
+
+
 READING_SLOWLY = """
 import sys, time
+from latentsimplex.__main__ import main
 from latentsimplex.inputs import delimited_text
-from latentsimplex.cli import main
 
 def read_lines(path, delimiter):
     sys.stderr.write("opening\\n")
@@ -133,18 +145,61 @@ def read_lines(path, delimiter):
     time.sleep(60)
 
 delimited_text.read_lines = read_lines
-main(["fit", "data.csv"])
+sys.argv = ["latentsimplex", "fit", "data.csv"]
+main()
 """
+both_signals = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
 
-def test_ctrl_c_while_files_are_read_leaves_nothing(running, tmp_path):
+@both_signals
+def test_ctrl_c_while_files_are_read_leaves_nothing(running, tmp_path, number):
     (tmp_path / "data.csv").write_text("a,b\n1,2\n")
     command = running("-c", READING_SLOWLY)
     command.wait_for("opening")
-    command.press()
+    command.press(number)
     status, lines = command.end()
-    assert (status, lines[-1]) == (130, LOST)
+    message = "Interrupted while reading data.csv: the fit had not ended, and nothing was written."
+    assert (status, lines) == (130, ["opening", message])
     assert not (tmp_path / "fit").exists()
+
+
+IMPORTING_SLOWLY = """
+import sys, time
+
+class Slow:
+    def find_spec(name, path=None, target=None):
+        if name == "sklearn":
+            sys.stderr.write("importing\\n")
+            sys.stderr.flush()
+            try:
+                time.sleep(60)
+            except BaseException:
+                pass  # as libraries do that try one import after another
+
+sys.meta_path.insert(0, Slow)
+from latentsimplex.__main__ import main
+main()
+"""
+
+
+@both_signals
+def test_ctrl_c_while_the_package_is_imported_is_one_line(running, number):
+    command = running("-c", IMPORTING_SLOWLY)
+    command.wait_for("importing")
+    command.press(number)
+    message = "Interrupted while importing the package: nothing was written."
+    assert command.end() == (130, ["importing", message])
+
+
+def test_the_command_handles_signals_before_it_imports_much():
+    """NumPy, scikit-learn and click take a second: Ctrl-C in that time is answered."""
+    code = (
+        "import sys, latentsimplex.__main__; sys.exit(bool({'numpy', 'sklearn', 'click'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    with open(Path(__file__).parents[2] / "pyproject.toml", "rb") as file:
+        scripts = tomllib.load(file)["project"]["scripts"]
+    assert scripts == {"latentsimplex": "latentsimplex.__main__:main"}
 
 
 def test_ctrl_c_in_another_command_has_the_same_status(running, tmp_path):

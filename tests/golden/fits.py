@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -89,6 +90,12 @@ def similarities(n: int) -> np.ndarray:
     return np.exp(-np.array(distances) / 3)
 
 
+def fit_storing(keep: str, fitted: LatentSimplexPosition, data: Any) -> LatentSimplexPosition:
+    """Return a fit that keeps pair values as one does that has little memory."""
+    with patch("latentsimplex.stages.choose_storage", lambda size, budget: keep):
+        return fitted.fit(data)
+
+
 FITS: dict[str, Golden] = {
     **{f"few-{n}": Golden(lambda n=n: model().fit(few(n))) for n in (60, 100, 300, 600, 800)},
     **{
@@ -112,8 +119,8 @@ FITS: dict[str, Golden] = {
     "local-scaling-600": Golden(lambda: model(4, 3, similarity="local-scaling").fit(few(600))),
     "diffusion": Golden(lambda: model(4, 3, similarity="diffusion").fit(few(120))),
     "precomputed": Golden(lambda: model(4, 3, similarity="precomputed").fit(similarities(90))),
-    "bytes": Golden(lambda: model(5, 4, memory_limit="4MB").fit(many(100, 300))),
-    "nowhere": Golden(lambda: model(5, 4, memory_limit="0.5MB").fit(many(60, 300))),
+    "bytes": Golden(lambda: fit_storing("bytes", model(5, 4), many(100, 300))),
+    "nowhere": Golden(lambda: fit_storing("nowhere", model(5, 4), many(60, 300))),
     "torch-60": Golden(lambda: model(device="torch").fit(few(60))),
     "torch-digits-300": Golden(lambda: model(device="torch").fit(digits(300))),
     "torch-1100": Golden(lambda: model(4, 3, device="torch", n_init=1).fit(few(1100)), slow=True),

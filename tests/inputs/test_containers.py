@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from latentsimplex import LatentSimplexPosition
 from latentsimplex.inputs.containers import views_of
 from latentsimplex.inputs.files import read_data
 from latentsimplex.inputs.views import as_views
+from latentsimplex.results import write_results
 
 GENES = ["g1", "g2", "g3", "g4"]
 CELLS = ["c1", "c2", "c3", "c4", "c5", "c6"]
@@ -59,6 +61,86 @@ def test_all_genes_can_be_one_view(cells, counts, layer, name):
     views = as_views(views_of(cells, "whole", layer))
     assert (views.names, views.sample_names) == ([name], CELLS)
     np.testing.assert_array_equal(views[0], counts if layer is None else np.log1p(counts))
+
+
+def fit(data, **settings):
+    return LatentSimplexPosition.paper(2, 2, n_init=1, max_iter=2, random_state=0, **settings).fit(data)
+
+
+@others_may_warn
+@pytest.mark.filterwarnings("ignore:Sparse views are made dense:UserWarning")
+def test_an_anndata_is_fitted_as_it_is(cells, counts):
+    model = fit(cells)
+    assert (model.view_names_in_.tolist(), model.sample_names_in_.tolist()) == (["view0"], CELLS)
+    assert model.feature_names_in_.tolist() == GENES
+    np.testing.assert_array_equal(as_views(cells)[0], counts)
+    assert fit(cells, views="columns").view_names_in_.tolist() == GENES
+    assert fit(cells, views="obsm").view_names_in_.tolist() == ["pca", "umap"]
+    by_gene = dict(zip(GENES[::-1], "baba", strict=True))
+    for groups in ("pathway", cells.var["pathway"], ["a", "b", "a", "b"], by_gene):
+        views = as_views(cells, groups)
+        assert (views.names, views.sample_names) == (["a", "b"], CELLS)
+        np.testing.assert_array_equal(views[1], counts[:, [1, 3]])
+    with pytest.raises(ValueError, match=r"views='pathways' is unknown: choose .* a column of var"):
+        fit(cells, views="pathways")
+
+
+@others_may_warn
+@pytest.mark.filterwarnings("ignore:Sparse views are made dense:UserWarning")
+def test_anndatas_are_views_of_the_same_cells(cells, counts):
+    views = as_views({"rna": cells, "protein": cells[::-1].copy()})
+    assert (views.names, views.sample_names) == (["rna", "protein"], CELLS)
+    for view in views:
+        np.testing.assert_array_equal(view, counts)
+
+
+@others_may_warn
+def test_a_mudata_is_fitted_as_it_is(mixed):
+    model = fit(mixed)
+    assert model.view_names_in_.tolist() == ["rna", "protein"]
+    assert model.sample_names_in_.tolist() == list(mixed.obs_names)
+    with pytest.raises(ValueError, match="whose views are its modalities"):
+        fit(mixed, views="columns")
+    with pytest.raises(ValueError, match=r"views\[0\] is a MuData, which holds several views: fit it alone"):
+        fit([mixed])
+
+
+@others_may_warn
+@pytest.mark.parametrize("key", ["lsp", "mine"])
+def test_results_of_fits_before_are_no_views(cells, key):
+    model = fit(views_of(cells))
+    write_results(model, cells, key)
+    assert f"X_{key}_memberships_0" in cells.obsm
+    assert list(views_of(cells, "obsm")) == ["pca", "umap"]
+    del cells.obsm["pca"], cells.obsm["umap"]
+    with pytest.raises(ValueError, match="holds no obsm to take as views"):
+        views_of(cells, "obsm")
+
+
+def test_x_is_no_layer(cells, counts, monkeypatch):
+    """Newer releases of anndata list X among the layers, as None."""
+    layers = {None: counts, "log": np.log1p(counts)}
+    monkeypatch.setattr(type(cells), "layers", property(lambda self: layers))
+    assert list(views_of(cells, "layers")) == ["log"]
+    with pytest.raises(ValueError, match="layer='raw' is unknown: the layers are 'log'"):
+        views_of(cells, layer="raw")
+
+
+def test_tables_of_dates_are_refused(cells):
+    cells.obsm["visits"] = pytest.importorskip("pandas").DataFrame(
+        {"day": np.full(6, "2020", "M8[ns]")}, CELLS
+    )
+    with pytest.raises(ValueError, match=r"The column 'day' of obsm\['visits'\] holds datetime64"):
+        views_of(cells, "obsm")
+
+
+@others_may_warn
+def test_an_anndata_in_a_file_that_is_open(cells, counts, tmp_path):
+    cells.X = counts
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    backed = pytest.importorskip("anndata").read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    np.testing.assert_array_equal(as_views(backed)[0], counts)
+    backed.file.close()
 
 
 def test_layers_and_other_tables_can_be_views(cells, counts):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from latentsimplex.base import libraries
-from latentsimplex.inputs import files
+from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.files import read_data
 from latentsimplex.inputs.named_table import UnknownViews
 from latentsimplex.inputs.views import as_views
@@ -107,9 +107,9 @@ def test_compressed_text_that_is_cut_or_no_such_thing(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([[1, 2], ["", 4], [5, 6]], "data.csv has no number in the column 'a' of row 2: fill it in"),
-        ([[1, "NA"], [3, "n/a"], [5, 6]], "in the column 'b' of row 1, the first of 2 such cells"),
-        ([[1, 2], [3, "-inf"], [5, 6]], "data.csv has an infinite number in the column 'b' of row 2"),
+        ([[1, 2], ["", 4], [5, 6]], "data.csv has nothing in the column 'a' of row 2: compare samples on"),
+        ([[1.5, "NA"], [3, "n/a"], [5, 6]], "in the column 'b' of row 1, the first of 2 such cells"),
+        ([[1.5, 2], [3, "-inf"], [5, 6]], "data.csv has an infinite number in the column 'b' of row 2"),
     ],
 )
 def test_gaps_are_refused_with_where_they_are(tmp_path, cells, message):
@@ -121,7 +121,7 @@ def test_gaps_are_refused_with_where_they_are(tmp_path, cells, message):
 def test_a_gap_in_any_kind_of_file_is_said_to_be_in_it(tmp_path):
     gappy = np.where(NUMBERS == 0.0, np.nan, NUMBERS)
     np.savez(tmp_path / "data.npz", left=NUMBERS, right=gappy, samples=SAMPLES)
-    message = r"'right' in data\.npz has no number in the column 'x0' of sample 'bert'"
+    message = r"'right' in data\.npz has nothing in the column 'x0' of sample 'bert'"
     with pytest.raises(ValueError, match=message):
         read_data([tmp_path / "data.npz"])
 
@@ -134,8 +134,11 @@ def test_a_gap_in_any_kind_of_file_is_said_to_be_in_it(tmp_path):
         ("1,2\n3,4\n", "begins with a line of numbers"),
         ("anna,1.5,2\nbert,3,4\n", "begins with a line of numbers"),
         ("1\n2\n", "begins with a line of numbers"),
-        ("a;b\n1;2\n3;4\n", "data.csv has a semicolon between its columns: write it with commas"),
-        ("a\tb\n1\t2\n3\t4\n", "data.csv has a tab between its columns: call it .tsv"),
+        ("1,5;2,5\n3;4\n", "begins with a line of numbers"),
+        ("a;b, c\n1;2,5\n3;4\n", "The first line of data.csv has commas and semicolons: put quotes"),
+        ("id;b;c\n1;1.5;2\n2;1,5;3\n", "data.csv has points and commas in its numbers"),
+        ("a;b;c\n1;1.234,5;2\n2;1;3\n", "Line 2 of data.csv has '1.234.5' in the column 'b'"),
+        ("a\tb\n1\t1,5\n2\t2\n", "Line 2 of data.csv has '1,5' in the column 'b'"),
         ("who\nanna\nbert\n", "data.csv has no columns of numbers"),
         ("a,b\n1,2\n3\n", "Line 3 of data.csv has 1 cells, the first line 2"),
         ("a,b\n1,2\n\n\n3,four\n", "Line 5 of data.csv has 'four' in the column 'b'"),
@@ -149,10 +152,150 @@ def test_text_that_is_no_table_is_one_sentence(tmp_path, text, message):
     assert "\n" not in str(raised.value)
 
 
-def test_commas_in_a_file_for_tabs_are_noticed(tmp_path):
-    path = write_table(tmp_path / "data.tsv", ["who", *COLUMNS[:2]], [["anna", 1, 2], ["bert", 3, 4]])
-    with pytest.raises(ValueError, match=r"data\.tsv has a comma between its columns: call it \.csv"):
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "who,age,size\nanna,1.5,2\nbert,3,4\n",
+        "who\tage\tsize\nanna\t1.5\t2\nbert\t3\t4\n",
+        "who;age;size\nanna;1.5;2\nbert;3;4\n",
+        "who;age;size\nanna;1,5;2\nbert;3;4,0\n",
+        '"who";"age";"size"\n"anna";1,5;2\n"bert";3;4\n',
+        "age;size\nanna;1,5;2\nbert;3;4\n",
+    ],
+)
+def test_the_first_line_tells_what_stands_between_columns(tmp_path, kind, text):
+    path = tmp_path / f"data.{kind}"
+    path.write_text(text)
+    table = read_data([path]).data["data"]
+    assert (table.values.tolist(), table.index) == ([[1.5, 2.0], [3.0, 4.0]], ["anna", "bert"])
+    assert table.columns == ["age", "size"]
+
+
+def test_names_of_columns_may_hold_the_other_mark(tmp_path):
+    (tmp_path / "a.csv").write_text("who,P1;P2;P3;P4,P5\nanna,1,2\nbert,3,4\n")
+    assert read_data([tmp_path / "a.csv"]).data["a"].columns == ["P1;P2;P3;P4", "P5"]
+    (tmp_path / "b.csv").write_text("who;size, in m;age\nanna;1,5;2,5\nbert;3;4\n")
+    assert read_data([tmp_path / "b.csv"]).data["b"].columns == ["size, in m", "age"]
+    (tmp_path / "c.tsv").write_text("who\tsize, in m; about\nanna\t1.5\nbert\t3\n")
+    assert read_data([tmp_path / "c.tsv"]).data["c"].columns == ["size, in m; about"]
+
+
+# Which column names the samples
+
+
+def test_whole_numbers_that_differ_are_taken_as_names_with_a_warning(tmp_path):
+    path = write_table(tmp_path / "a.csv", ["number", "x"], [[103, 1.5], [101, 2], [102, 3]])
+    with pytest.warns(
+        UserWarning, match="'number' of a.csv .* say --index number to confirm it, or --no-index"
+    ):
+        table = read_data([path]).data["a"]
+    assert (table.columns, table.index) == (["x"], ["103", "101", "102"])
+    for roles in (ColumnRoles(index="number"), ColumnRoles(no_index=True), ColumnRoles(drop=("number",))):
+        table = read_data([path], roles=roles).data["a"]
+        assert table.index == (["103", "101", "102"] if roles.index else None)
+        assert table.columns == (["number", "x"] if roles.no_index else ["x"])
+
+
+@pytest.mark.parametrize("first", [[1, 1, 2], [1.5, 2, 3]])
+def test_other_numbers_are_a_feature(tmp_path, first):
+    path = write_table(tmp_path / "a.csv", ["a", "b"], [[cell, 0.5] for cell in first])
+    assert read_data([path]).data["a"].columns == ["a", "b"]
+
+
+def test_one_column_alone_is_a_feature(tmp_path):
+    path = write_table(tmp_path / "a.csv", ["a"], [[1], [2], [3]])
+    assert read_data([path]).data["a"].columns == ["a"]
+
+
+@pytest.mark.parametrize("header", ["patient_id", "PatientID", "subject id", "ID", "Patient"])
+def test_a_name_that_says_so_needs_no_warning(tmp_path, header):
+    path = write_table(tmp_path / "a.csv", [header, "x"], [[7, 1], [9, 2], [8, 3]])
+    assert read_data([path]).data["a"].index == ["7", "9", "8"]
+
+
+def test_a_typo_does_not_turn_numbers_into_names(tmp_path):
+    rows = [[30.5, 1], ["3l", 2], [32, 3]]
+    path = write_table(tmp_path / "a.csv", ["age", "x"], rows)
+    message = r"Line 3 of a\.csv has '3l' in the column 'age', which also holds numbers: correct it, or say --index age"
+    with pytest.raises(ValueError, match=message):
         read_data([path])
+    assert read_data([path], roles=ColumnRoles(index="age")).data["a"].index == ["30.5", "3l", "32"]
+
+
+def test_what_looks_like_a_number_to_python_alone_is_text(tmp_path):
+    path = write_table(tmp_path / "a.csv", ["who", "x"], [["1_1", 1], ["1_2", 2]])
+    assert read_data([path]).data["a"].index == ["1_1", "1_2"]
+    path = write_table(tmp_path / "b.csv", ["who", "x"], [["a", "1_0"], ["b", 2]])
+    with pytest.raises(ValueError, match="'1_0' in the column 'x', which is not a number"):
+        read_data([path])
+
+
+def test_a_count_of_rows_gives_way_to_ids(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"patient_id": [7, 9, 8], "x": [1.0, 2.0, 3.0]})
+    frame.to_csv(tmp_path / "a.csv")
+    assert (table := read_data([tmp_path / "a.csv"]).data["a"]).index == ["7", "9", "8"]
+    assert table.columns == ["x"]
+    frame.iloc[::-1].to_parquet(tmp_path / "b.parquet")
+    assert (table := read_data([tmp_path / "b.parquet"]).data["b"]).index == ["8", "9", "7"]
+    assert table.columns == ["x"]
+
+
+def test_ids_elsewhere_are_said_to_be_a_feature(tmp_path):
+    path = write_table(tmp_path / "a.csv", ["", "x", "sample_id"], [[0, 1.5, 7], [1, 2.5, 9]])
+    with pytest.warns(
+        UserWarning, match="'sample_id' of a.csv was taken as a feature: say --index sample_id"
+    ):
+        read_data([path])
+    table = read_data([path], roles=ColumnRoles(index="sample_id")).data["a"]
+    assert (table.columns, table.index) == (["x"], ["7", "9"])
+
+
+def test_text_columns_can_be_left_out(tmp_path):
+    path = write_table(tmp_path / "a.csv", ["id", "x", "sex"], [[7, 1.5, "f"], [9, 2.5, "m"]])
+    assert read_data([path]).data["a"].values.tolist() == [[1.5, "f"], [2.5, "m"]]
+    assert read_data([path], roles=ColumnRoles(drop=("sex",))).data["a"].columns == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        (ColumnRoles(index="who"), "--index who: a.csv has no such column but 'id', 'x'; choose one of them"),
+        (ColumnRoles(drop=("y",)), "--drop y: no file has such a column"),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(tmp_path, roles, message):
+    path = write_table(tmp_path / "a.csv", ["id", "x"], [[7, 1.5], [9, 2.5]])
+    with pytest.raises(UnknownViews, match=message):
+        read_data([path], roles=roles)
+
+
+def test_columns_are_of_tables_alone(tmp_path):
+    np.save(tmp_path / "a.npy", NUMBERS)
+    with pytest.raises(UnknownViews, match="--index, --no-index and --drop are for"):
+        read_data([tmp_path / "a.npy"], roles=ColumnRoles(drop=("x0",)))
+
+
+def test_files_with_integer_ids_are_matched_by_them(tmp_path):
+    """In any order, in any format, as whole numbers or as what programs make of them."""
+    pandas = pytest.importorskip("pandas")
+    ids, rng = np.array([12, 7, 30, 4]), np.random.default_rng(0)
+    x = rng.normal(size=4)
+    frame = pandas.DataFrame({"number": ids, "x": x, "more": 1})
+    orders = [rng.permutation(4) for _ in range(4)]
+    frame.iloc[orders[0]].to_csv(tmp_path / "a.csv", index=False)
+    frame.iloc[orders[1]].to_csv(tmp_path / "b.tsv", index=False, sep="\t")
+    frame.iloc[orders[2]].astype(float).to_parquet(tmp_path / "c.parquet", index=False)
+    frame.iloc[orders[3]].to_csv(tmp_path / "d.csv", index=False, sep=";", decimal=",")
+    paths = [tmp_path / name for name in ("a.csv", "b.tsv", "c.parquet", "d.csv")]
+    views = as_views(*read_data(paths, roles=ColumnRoles(index="number", drop=("more",))))
+    assert views.sample_names == [str(name) for name in ids[orders[0]]]
+    for view in views:
+        np.testing.assert_allclose(view[:, 0], x[orders[0]], rtol=1e-12)
+    with pytest.warns(UserWarning, match="number"):
+        again = as_views(*read_data(paths))
+    np.testing.assert_array_equal(again[1], again[3])
 
 
 def test_samples_of_one_name_are_warned_of(tmp_path):
@@ -263,7 +406,10 @@ def test_one_table_of_numpy_can_be_cut(tmp_path, name):
         ({"a": NUMBERS, "labels": np.arange(3)}, "'labels' in data.npz has 1 axis and a view has two"),
         ({"a": NUMBERS, "b": np.zeros((2, 3, 1))}, "'b' in data.npz has three axes and is not alone"),
         ({"a": np.array([["x", "y"]])}, "holds <U1 values"),
-        ({"a": np.array([[None]])}, r"not a file of NumPy arrays of numbers \(it holds Python objects\)"),
+        (
+            {"a": np.array([[None]])},
+            r"not a file of NumPy arrays that can be read \(it holds Python objects\)",
+        ),
         ({"a": NUMBERS, "samples": SAMPLES[:2]}, "'a' in data.npz has 3 rows and samples has 2 names"),
         ({}, "holds no arrays"),
     ],
@@ -294,9 +440,8 @@ def test_views_cannot_be_cut_again(tmp_path):
 def test_each_file_is_a_view_with_samples_in_the_order_of_the_first(tmp_path):
     first = write_table(tmp_path / "blood.csv", ["who", *COLUMNS], named_rows())
     second = write_table(tmp_path / "urine.tsv", ["who", *COLUMNS], named_rows()[::-1], "\t")
-    np.save(tmp_path / "third.npy", NUMBERS)
-    views = as_views(*read_data([first, second, tmp_path / "third.npy"]))
-    assert (views.names, views.sample_names) == (["blood", "urine", "third"], SAMPLES)
+    views = as_views(*read_data([first, second]))
+    assert (views.names, views.sample_names) == (["blood", "urine"], SAMPLES)
     for view in views:
         np.testing.assert_array_equal(view, NUMBERS)
 
@@ -345,38 +490,61 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path):
 # Parquet
 
 
-@pytest.fixture(params=["pandas", "polars"])
-def reading_library(request, monkeypatch):
-    """Read parquet with one library, whichever else is installed."""
-    pytest.importorskip(request.param)
-    if request.param == "pandas":
-        pytest.importorskip("pyarrow")
-    else:
-        monkeypatch.setattr(files, "find_spec", lambda name: None)
-    return request.param
-
-
-def test_parquet_of_pandas(tmp_path, reading_library):
+def test_parquet_of_pandas(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     pandas.DataFrame(NUMBERS, SAMPLES, COLUMNS).to_parquet(tmp_path / "a.parquet")
     assert holds(tmp_path / "a.parquet")
     pandas.DataFrame(NUMBERS, columns=COLUMNS).to_parquet(tmp_path / "b.parquet")
-    assert holds(tmp_path / "b.parquet", samples=None)
+    assert holds(tmp_path / "b.parquet", samples=["0", "1", "2"])
+    pandas.DataFrame(NUMBERS, range(5, 8), COLUMNS).to_parquet(tmp_path / "c.parquet")
+    assert holds(tmp_path / "c.parquet", samples=["5", "6", "7"])
+    index = pandas.MultiIndex.from_product([["a"], [1, 2, 3]])
+    pandas.DataFrame(NUMBERS, index, COLUMNS).to_parquet(tmp_path / "d.parquet")
+    assert holds(tmp_path / "d.parquet", samples=["('a', 1)", "('a', 2)", "('a', 3)"])
+    pandas.DataFrame(NUMBERS, [4, 1, 2], COLUMNS).rename_axis("number").to_parquet(tmp_path / "e.parquet")
+    assert holds(tmp_path / "e.parquet", samples=["4", "1", "2"])
 
 
-def test_parquet_of_polars(tmp_path, reading_library):
+def test_parquet_of_polars(tmp_path):
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"who": SAMPLES, **dict(zip(COLUMNS, NUMBERS.T, strict=True))})
     frame.write_parquet(tmp_path / "a.parquet")
     assert holds(tmp_path / "a.parquet")
     frame.drop("who").with_columns(polars.lit("x").alias("text")).write_parquet(tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"The column 'text' of b.parquet holds something else than numbers"):
-        read_data([tmp_path / "b.parquet"])
+    table = read_data([tmp_path / "b.parquet"]).data["b"]
+    assert table.columns[-1] == "text"
+    assert table.values[:, -1].tolist() == ["x"] * len(NUMBERS)
+    assert table.values[:, :-1].astype(float).tolist() == NUMBERS.tolist()
+
+
+@pytest.mark.parametrize("kind", ["datetime64[us]", "timedelta64[us]"])
+def test_dates_in_parquet_are_no_numbers(tmp_path, kind):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"id": [1, 2], "x": [0.5, 1.5], "when": np.array([1, 2], kind)})
+    frame.to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(
+        ValueError, match=r"'when' of a\.parquet holds values of the type (timestamp|duration)"
+    ):
+        read_data([tmp_path / "a.parquet"])
+
+
+def test_whatever_numbers_parquet_has(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    columns = {
+        "id": [3, 1],
+        "flag": [True, False],
+        "small": np.array([1, 2], "int8"),
+        "half": np.array([1, 2], "f2"),
+    }
+    pandas.DataFrame({**columns, "whole": pandas.array([5, 6], "Int64")}).to_parquet(tmp_path / "a.parquet")
+    assert read_data([tmp_path / "a.parquet"]).data["a"].values.tolist() == [[1, 1, 1, 5], [0, 2, 2, 6]]
 
 
 @pytest.mark.parametrize("content", [b"", b"something else", b"PAR1 something else PAR1"])
-def test_parquet_that_is_damaged(tmp_path, reading_library, content):
+def test_parquet_that_is_damaged(tmp_path, content):
     (tmp_path / "a.parquet").write_bytes(content)
     message = r"a\.parquet is not a parquet file that can be read \(.*\): write it again\."
     with pytest.raises(ValueError, match=message) as raised:
@@ -396,15 +564,49 @@ def test_a_container_that_is_damaged(tmp_path, kind, library, content):
 
 
 @pytest.mark.parametrize(
-    ("name", "library"), [("a.parquet", "polars"), ("a.h5ad", "anndata"), ("a.h5mu", "mudata")]
+    ("name", "library"), [("a.parquet", "pyarrow"), ("a.h5ad", "anndata"), ("a.h5mu", "mudata")]
 )
 def test_a_library_that_is_missing_is_named_with_how_to_get_it(tmp_path, monkeypatch, name, library):
     def missing(wanted):
         raise ModuleNotFoundError(f"No module named {wanted!r}")
 
     (tmp_path / name).write_bytes(b"")
-    monkeypatch.setattr(files, "find_spec", lambda name: None)
     monkeypatch.setattr(libraries, "import_module", missing)
     how = r'pip install "latentsimplex\[containers\]"\.'
     with pytest.raises(ImportError, match=rf"Reading \.\w+ needs {library} \(.*\): {how}"):
         read_data([tmp_path / name])
+
+
+# Words and missing cells in text
+
+
+def test_columns_of_words_are_categories(tmp_path):
+    (tmp_path / "a.csv").write_text("id,size,colour\n7,1.5,\n9,,red\n8,2.5,blue\n")
+    with pytest.raises(
+        ValueError, match=r"nothing in the column 'colour' of sample '7', the first of 2 such cells"
+    ):
+        read_data([tmp_path / "a.csv"])
+    table = read_data([tmp_path / "a.csv"], missing="pairwise").data["a"]
+    assert table.index == ["7", "9", "8"]
+    assert table.values[:, 1].tolist() == [None, "red", "blue"]
+    assert np.array_equal(table.values[:, 0].astype(float), [1.5, np.nan, 2.5], equal_nan=True)
+
+
+def test_words_may_have_commas_where_numbers_have_them(tmp_path):
+    (tmp_path / "a.csv").write_text("id;size;note\n7;1,5;St. Ann, west\n9;2,5;east\n")
+    table = read_data([tmp_path / "a.csv"]).data["a"]
+    assert table.values.tolist() == [[1.5, "St. Ann, west"], [2.5, "east"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,x\n1,2.5\n2,red\n", "Line 3 of a.csv has 'red' in the column 'x', which is not a number"),
+        ("id,x\n1,red\n2,2.5\n", "Line 3 of a.csv has '2.5' in the column 'x', which holds words before"),
+        ("id,x\n1,12:30\n2,12:45\n", "Line 2 of a.csv has '12:30' in the column 'x', which is not a number"),
+    ],
+)
+def test_numbers_and_words_in_one_column_are_a_mistake(tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_data([tmp_path / "a.csv"])

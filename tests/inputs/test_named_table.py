@@ -38,13 +38,12 @@ def test_rows_come_in_the_order_of_the_first_table_that_names_them():
     order = [2, 0, 1]
     tables = align_rows(
         {
-            "nameless": a_table(None),
             "first": a_table(NAMES),
             "second": a_table([NAMES[i] for i in order], NUMBERS[order]),
         }
     )
-    assert list(tables) == ["nameless", "first", "second"]
-    assert [table.index for table in tables.values()] == [None, NAMES, NAMES]
+    assert list(tables) == ["first", "second"]
+    assert [table.index for table in tables.values()] == [NAMES, NAMES]
     for table in tables.values():
         np.testing.assert_array_equal(table.values, NUMBERS)
 
@@ -67,9 +66,15 @@ def test_repeated_names_cannot_be_put_in_order():
         align_rows(tables)
 
 
-def test_repeated_names_in_one_order_need_none():
-    tables = {name: a_table(["x", "x"], NUMBERS[:2]) for name in "ab"}
+@pytest.mark.parametrize("order", [("a", "b", "c"), ("c", "b", "a")])
+def test_a_table_without_names_goes_by_position_only_beside_one_order(order):
+    tables = {"a": a_table(None), "b": a_table(NAMES), "c": a_table(NAMES)}
     assert align_rows(tables) == tables
+    tables["c"] = a_table(NAMES[::-1])
+    with pytest.raises(
+        ValueError, match=r"a has no row names, and (b and c|c and b) have theirs in different"
+    ):
+        align_rows({name: tables[name] for name in order})
 
 
 def test_a_column_names_the_samples(library):

@@ -1,10 +1,14 @@
 """Every form that data may come in, and one clear sentence for every form that it may not."""
 
+import datetime
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
+from latentsimplex.inputs import NamedTable, with_samples
 from latentsimplex.inputs.views import as_views
 
 A = np.arange(12.0).reshape(4, 3)
@@ -109,6 +113,90 @@ def test_sample_names_come_from_the_index():
     assert as_views(pd.DataFrame(A)).sample_names is None
 
 
+# Rows matched by name
+
+SHUFFLED = [2, 0, 3, 1]
+INDICES = {
+    "range": range(4),
+    "shifted range": range(1, 5),
+    "every second": range(0, 8, 2),
+    "shuffled": [3, 1, 0, 2],
+    "text": list("wxyz"),
+    "dates": pd.date_range("2020", periods=4),
+    "pairs": pd.MultiIndex.from_product([["a", "b"], [0, 1]]),
+}
+
+
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+def test_rows_in_another_order_are_put_into_that_of_the_first_view(index):
+    first, second = pd.DataFrame(A, index=index), pd.DataFrame(B, index=index)
+    views = as_views({"a": first, "b": second.iloc[SHUFFLED], "c": second})
+    assert_views(views, [A, B, B], ["a", "b", "c"])
+    assert views.sample_names == [str(name) for name in first.index]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse views are made dense:UserWarning")
+def test_sorted_rows_are_the_same_samples():
+    frame = pd.DataFrame(A[SHUFFLED])
+    assert_views(as_views({"a": frame, "b": frame.sort_values(0)}), [A[SHUFFLED]] * 2, ["a", "b"])
+    named = NamedTable(sparse.csr_array(A), ["x", "y", "z"], ["2", "0", "3", "1"])
+    views = as_views([pd.DataFrame(B), named])
+    assert_views(views, [B, A[[1, 3, 0, 2]]], ["view0", "view1"])
+    assert views.load(1).has_canonical_format
+
+
+def test_of_similarities_rows_and_columns_are_put_in_order():
+    S = np.arange(16.0).reshape(4, 4) / 16
+    first, second = pd.DataFrame(S, index=list("wxyz")), pd.DataFrame(S, list("wxyz"), list("wxyz"))
+    moved = second.iloc[SHUFFLED, SHUFFLED]
+    assert_views(as_views([first, moved], precomputed=True), [S, S], ["view0", "view1"])
+    assert_views(
+        as_views([first, moved.set_axis(range(4), axis=1)], precomputed=True), [S, S], ["view0", "view1"]
+    )
+    assert_views(as_views([first, moved]), [S, S], ["view0", "view1"])  # distances of one's own
+
+
+def test_a_count_from_zero_in_every_view_is_no_names():
+    for index in (range(4), np.arange(4), pd.RangeIndex(4), np.arange(4, dtype="uint8")):
+        assert as_views([pd.DataFrame(A, index=index), pd.DataFrame(B), B]).sample_names is None
+    assert as_views(pd.DataFrame(A).iloc[SHUFFLED]).sample_names == ["2", "0", "3", "1"]
+    assert as_views(pd.DataFrame(A, index=["0", "1", "2", "3"])).sample_names == ["0", "1", "2", "3"]
+
+
+DIFFERENT_NAMES = {
+    "other names": (
+        [list("wxyz"), list("wxst")],
+        r"views\[1\] lacks 2 of the 4 samples of views\[0\], such as 'y', and has 2 that are not in views\[0\], such "
+        "as 's': name samples alike in all views, and keep those that all views share",
+    ),
+    "a count beside names": ([range(4), list("wxyz")], "lacks 4 of the 4 .* such as '0', .* such as 'w'"),
+    "a shifted count": ([range(4), range(1, 5)], r"lacks 1 of the 4 samples of views\[0\], such as '0'"),
+    "fewer rows": ([list("wxyz"), list("xyz")], r"views\[1\] lacks 1 of the 4 samples of views\[0\], such as 'w'"),
+    "more rows": ([list("wxyz"), list("vwxyz")], r"views\[0\] lacks 1 of the 5 samples of views\[1\], such as 'v'"),
+    "repeated": ([list("wxyz"), list("wxyy")], r"views\[1\] has 'y' more than once among its row names"),
+    "repeated alike": ([list("wxyy"), list("wxyy")], r"views\[0\] has 'y' more than once"),
+    "counts of other lengths": ([range(4), range(3)], r"views\[1\] has 3 rows and views\[0\] has 4"),
+    "an array beside two orders": (
+        [list("wxyz"), None, list("zyxw")],
+        r"views\[1\] has no row names, and views\[0\] and views\[2\] have theirs in different orders",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DIFFERENT_NAMES)
+def test_different_names_are_never_matched_by_position(case):
+    indices, message = DIFFERENT_NAMES[case]
+    frames = [
+        A if index is None else pd.DataFrame(np.ones((len(index), 2)), index=index) for index in indices
+    ]
+    with pytest.raises(ValueError, match=message):
+        as_views(frames)
+
+
+def test_repeated_names_of_one_table_are_only_repeated():
+    assert as_views(pd.DataFrame(A, index=list("aabb"))).sample_names == list("aabb")
+
+
 # Sparse
 
 
@@ -154,7 +242,7 @@ REFUSED = {
         r"views\[2\] has 3 rows and views\[0\] has 4: all views must describe the same samples\.",
     ),
     "rows of a dict": ({"a": A, "b": B[:3]}, r"views\['b'\] has 3 rows and views\['a'\] has 4: all views"),
-    "nan": (WITH_NAN, r"X contains NaN: 1 of its 12 values are not finite numbers; fill them in"),
+    "nan": (WITH_NAN, r"X contains NaN: 1 of its 12 values are not finite numbers; compare samples on"),
     "nan in a view": ([A, WITH_NAN], r"views\[1\] contains NaN"),
     "nan in a frame": (pd.DataFrame(WITH_NAN), "X contains NaN"),
     "infinity": ({"a": WITH_INFINITY}, r"views\['a'\] contains infinity \(inf\): 1 of its 12 values"),
@@ -164,9 +252,13 @@ REFUSED = {
     "no views in a dict": ({}, "no views"),
     "no views in an array": (np.empty((0, 4, 2)), "no views"),
     "strings": (np.array([["a"], ["b"]]), "X holds <U1 values: encode text and dates as numbers first"),
-    "strings in a frame": (
-        pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}),
-        "X holds values that are not numbers .*encode",
+    "names in a frame": (
+        pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]}),
+        "The column 'b' has 3 different texts in 3 samples, so it says who a sample is",
+    ),
+    "text of digits in a frame": (
+        pd.DataFrame({"a": [1.0, 2.0], "b": ["1", "2"]}),
+        "The column 'b' of X holds object values, such as '1', and views are made of numbers: encode it",
     ),
     "dates": ([A, np.full((4, 1), "2020-01-01", dtype="datetime64[D]")], r"views\[1\] holds datetime64\[D\] values"),
     "complex": (A * 1j, "Complex data not supported: X holds complex numbers"),
@@ -179,6 +271,15 @@ REFUSED = {
     "a number": (3.0, r"X has 0 dimension\(s\)"),
     "nothing": (None, r"X has 0 dimension\(s\)"),
     "a string": ("data.csv", "X holds <U8 values"),
+    "a generator": ((row for row in A), "X is a generator, which is no table"),
+    "text among objects": (np.array([["1"], [2]], dtype=object), "X holds str values, such as '1': encode text"),
+    "records": (np.zeros(4, dtype=[("a", float)]), "X holds .* values: encode"),
+    "large numbers": (A * 1e300, r"X holds numbers larger than 1e\+150, whose squares overflow: choose a larger unit"),
+    "large numbers in a stack": (np.stack([A, A * -1e300]), r"views\[1\] holds numbers larger than 1e\+150"),
+    "large integers": ([[10**400], [1]], "X holds numbers larger than"),
+    "integers that are just large": ([[10**301], [1]], "X holds numbers larger than"),
+    "large integers in a frame": (pd.DataFrame({"a": pd.Series([10**400, 1], dtype=object)}), "numbers larger than"),
+    "a sparse vector": ([sparse.coo_array([1.0, 2.0])], r"views\[0\] has 1 dimension\(s\)"),
     "ragged rows": ([[1.0, 2.0], [3.0]], "X has rows of different lengths"),
 }  # fmt: skip
 
@@ -196,6 +297,81 @@ def test_refused_sparse_data():
         as_views(sparse.csr_array(WITH_NAN))
     with pytest.raises(ValueError, match=r"views\[1\] has 3 rows and views\[0\] has 4"):
         as_views([A, sparse.csr_array(A[:3])])
+
+
+SERIES = {
+    "dates": pd.to_datetime(["2020", "2021"]),
+    "a missing date": pd.to_datetime(["2020", None]),
+    "dates with a zone": pd.to_datetime(["2020", "2021"]).tz_localize("UTC"),
+    "spans of time": pd.to_timedelta([1, 2]),
+    "periods": pd.period_range("2020", periods=2),
+    "complex": [1j, 2],
+    "mixed": np.array([1, "2"], dtype=object),
+    "dates among objects": np.array([1, pd.Timestamp("2020")], dtype=object),
+    "missing dates among objects": np.array([1, pd.NaT], dtype=object),
+    "complex among objects": np.array([1, 2j], dtype=object),
+    "text of digits": ["1", "2"],
+}
+
+
+@pytest.mark.parametrize("values", SERIES.values(), ids=SERIES)
+def test_columns_of_a_frame_are_refused_by_their_type(values):
+    frame = pd.DataFrame({"age": [3.0, 4.0], "visit": values})
+    message = f"The column 'visit' of X holds {frame['visit'].dtype} values".replace("[", r"\[")
+    with pytest.raises(ValueError, match=message):
+        as_views(frame)
+    with pytest.raises(ValueError, match=r"The column 'visit' of views.*, the first of 2 such columns, and"):
+        as_views([frame, pd.concat([frame, frame], axis=1)][::-1])
+
+
+def test_columns_of_polars_are_refused_by_their_type():
+    polars = pytest.importorskip("polars")
+    day = datetime.datetime(2020, 1, 1)
+    for values, kind in (
+        ([day.date(), day.date()], "Date"),
+        ([day, None], "Datetime"),
+        ([day - day, None], "Duration"),
+        ([day.time(), None], "Time"),
+        (["1", "2"], "String"),
+        (polars.Series([1, "2"], dtype=polars.Object), "Object"),
+    ):
+        frame = polars.DataFrame({"age": [3.0, 4.0], "visit": values})
+        with pytest.raises(ValueError, match=f"The column 'visit' of X holds {kind}.* values, and views are"):
+            as_views(frame)
+        with pytest.raises(ValueError, match=f"The column 'visit' of the frame holds {kind}"):
+            with_samples(frame, "age")
+
+
+def test_numbers_of_any_type_are_taken():
+    kinds = ["int8", "uint64", "float32", "bool", "Int64", "boolean", "Float32", "Sparse[float]", object]
+    frame = pd.DataFrame({str(kind): pd.Series([1, 0]).astype(kind) for kind in kinds})
+    frame["decimals"] = [Decimal(1), Decimal(0)]
+    assert_views(as_views(frame), [np.outer([1.0, 0.0], np.ones(len(kinds) + 1))], ["view0"])
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {"a": [1, 0], "b": [True, False], "c": [Decimal(1), Decimal(0)], "d": [1.0, 0.0]}
+    )
+    for data in (frame, frame.lazy(), [frame.lazy()]):
+        assert_views(as_views(data), [np.outer([1.0, 0.0], np.ones(4))], ["view0"])
+
+
+def test_arrays_with_three_axes_of_other_libraries():
+    xarray = pytest.importorskip("xarray")
+    stack = np.stack([A, 2 * A])
+    assert_views(as_views(xarray.DataArray(stack)), [A, 2 * A], ["view0", "view1"])
+    assert_views(as_views(xarray.DataArray(A)), [A], ["view0"])
+
+
+def test_tensors():
+    torch = pytest.importorskip("torch")
+    stack = torch.tensor(np.stack([A, 2 * A]), requires_grad=True)
+    assert_views(as_views(stack), [A, 2 * A], ["view0", "view1"])
+    assert_views(as_views([stack[0], stack[1].to(torch.bfloat16)]), [A, 2 * A], ["view0", "view1"])
+    assert_views(as_views(stack[0]), [A], ["view0"])
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        as_views(stack[0].to(torch.complex64))
+    with pytest.raises(ValueError, match=r"X is a Tensor that NumPy cannot read .*: turn it into an array"):
+        as_views(stack[0].to_sparse())
 
 
 def test_refused_objects():
@@ -237,21 +413,11 @@ def test_unknown_way_to_cut(views):
         as_views(A, views)
 
 
-def test_row_names_must_agree():
-    a = pd.DataFrame(A, index=list("wxyz"))
-    with pytest.raises(
-        ValueError, match=r"views\[1\] and views\[0\] have different row names \(the same in another"
-    ):
-        as_views([a, a.iloc[::-1]])
-    other = pd.DataFrame(B, index=list("stuv"))
-    with pytest.raises(ValueError, match=r"views\['b'\] and views\['a'\] .*keep the samples they share"):
-        as_views({"a": a, "b": other})
-
-
 def test_missing_values_are_found_however_they_are_marked():
     frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [1.0, 2.0, 3.0]})
     masked = np.ma.masked_greater(np.arange(6.0).reshape(3, 2), 4)
-    for table in (frame, masked):
+    objects = np.array([[1, 2], [pd.NA, 3], [4, 5]], dtype=object)
+    for table in (frame, masked, objects, objects.tolist(), pd.DataFrame(objects)):
         with pytest.raises(ValueError, match="contains NaN: 1 of its 6 values"):
             as_views(table)
 
@@ -281,3 +447,40 @@ def test_the_library_of_frames_in_data():
 )
 def test_data_without_frames(data):
     assert as_views(data).frame_library is None
+
+
+# Categories
+
+
+def mixed_frame(library):
+    return library.DataFrame(
+        {
+            "size": [1.0, 2.0, 3.0, 4.0],
+            "colour": ["red", "blue", "red", None],
+            "flag": [True, False, True, False],
+        }
+    )
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars"])
+def test_text_of_a_frame_is_categories(name):
+    frame = mixed_frame(pytest.importorskip(name))
+    views = as_views(frame, missing="pairwise")
+    assert views.widths == [3]
+    assert views.name_features(0) == ["size", "colour=red", "flag"]
+    assert views.feature_names == ["size", "colour", "flag"]
+    assert np.isnan(views[0]).sum() == 1
+    assert views.has_missing
+    scale, centre = views.find_units(0)
+    np.testing.assert_allclose(views[0][:3] * scale + centre, [[1, 1, 1], [2, 0, 0], [3, 1, 1]])
+    columns = as_views(frame, "columns", missing="pairwise")
+    assert (columns.names, columns.widths) == (["size", "colour", "flag"], [1, 1, 1])
+    groups = as_views(frame, {"looks": ["colour", "flag"], "size": ["size"]}, missing="pairwise")
+    assert [groups.name_features(v) for v in range(2)] == [["colour=red", "flag"], ["size"]]
+
+
+def test_a_frame_with_samples_keeps_its_categories():
+    frame = mixed_frame(pytest.importorskip("polars")).with_columns(who=np.array(["a", "b", "c", "d"]))
+    views = as_views([with_samples(frame, "who")], missing="pairwise")
+    assert views.sample_names == ["a", "b", "c", "d"]
+    assert views.name_features(0) == ["size", "colour=red", "flag"]

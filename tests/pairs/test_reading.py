@@ -55,7 +55,7 @@ def test_batches_and_threads_do_not_show(n_jobs, entries, monkeypatch):
         for v in (6, 0, 1, 3, 2, 5)
     ]
     monkeypatch.setattr(reading, "BATCH_ENTRIES", entries)
-    monkeypatch.setattr(reading, "SCRATCH_BYTES", 0)  # a few batches at once
+    monkeypatch.setattr("latentsimplex.pairs.memory_budget.SCRATCH_BYTES", 0)  # a few batches at once
     with Workers(n_jobs) as workers:
         F, constants, _ = read(
             ViewReader(views, Diffusion(), divergence, workers), np.array([6, 0, 1, 3, 2, 5])

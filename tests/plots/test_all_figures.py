@@ -15,6 +15,7 @@ from latentsimplex.analysis.screening import screen_model
 from latentsimplex.plots import (
     new_figure,
     panels,
+    plot_cluster_features,
     plot_cluster_graph,
     plot_coassignment,
     plot_consensus,
@@ -62,6 +63,7 @@ OF_MODEL = {
     "uncertainty": plot_uncertainty,
     "loss": plot_loss,
     "consensus": plot_consensus,
+    "cluster features": lambda model, **to: plot_cluster_features(model, [points(), points() ** 2], **to),
     "similarity": lambda model, **to: plot_similarity(model, np.eye(N), **to),
     "reliability of a model": lambda model, **to: plot_reliability(model, MORE_LABELS, **to),
 }

@@ -1,13 +1,14 @@
 """Similarities beside co-assignments: one order, one scale, and the data of the fit."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.spatial.distance import squareform
 
 from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.datasets import running_example
 from latentsimplex.plots import plot_similarity
-from latentsimplex.plots.similarity import view_similarity
+from latentsimplex.plots.similarity import expected_similarity, view_similarity
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.similarity import LocalScaling
 from made_model import random_model
@@ -44,14 +45,43 @@ def test_similarity_of_a_model_is_computed_from_its_data(fitted, ax):
 
 def test_similarity_wants_the_data_of_the_fit(fitted):
     model, data = fitted
-    with pytest.raises(ValueError, match="data holds 2 views of 30 samples"):
-        plot_similarity(model, data=data[:2])
-    with pytest.raises(ValueError, match="either similarity"):
-        plot_similarity(model)
+    with pytest.raises(
+        ValueError, match="The data have 3 views of 29 samples and the model was fitted to 3 of 30"
+    ):
+        plot_similarity(model, data=[X[:29] for X in data])
+    with pytest.raises(ValueError, match="Both similarity and data were given"):
+        plot_similarity(model, np.eye(30), data=data)
     with pytest.raises(ValueError, match="data goes with a fitted model"):
         plot_similarity(CoAssignment(W), data=data)
     with pytest.raises(ValueError, match="similarity has 3 samples and the co-assignments 5"):
         plot_similarity(CoAssignment(W), np.eye(3))
+
+
+def test_samples_in_another_order_are_refused(ax):
+    names = [f"s{i}" for i in range(12)]
+    model = random_model(12, 1, 2, sample_names=names)
+    data = pd.DataFrame(np.arange(12.0)[:, None], index=names)
+    with pytest.raises(ValueError, match=r"The samples of the data have other names, or another order"):
+        plot_similarity(model, data=[data[::-1]], ax=ax)
+
+
+def test_a_model_alone_shows_the_similarity_that_it_expects(fitted, ax):
+    model, _ = fitted
+    assert model.stages_[-1].response == "learned"
+    plot_similarity(model, view=1, ax=ax)
+    l = model.view_patterns_[1]
+    members, B = model.memberships_[l], model.responses_[l]
+    Q = np.array([[w @ B @ v for v in members] for w in members])
+    np.fill_diagonal(Q, 1)
+    np.testing.assert_allclose(expected_similarity(model, 1), Q)
+    drawn = np.asarray(ax.child_axes[0].images[0].get_array())
+    np.testing.assert_allclose(np.sort(drawn.ravel()), np.sort(Q.ravel()))
+    assert ax.child_axes[0].get_title() == "expected similarity $W B W^T$"
+
+
+def test_a_model_that_expects_coassignments_alone_asks_for_the_data():
+    with pytest.raises(ValueError, match=r"A model holds no data.*give data=, what it was fitted to"):
+        plot_similarity(random_model(10, 1, 2))
 
 
 def test_similarity_of_too_many_samples_is_refused_before_it_is_computed():

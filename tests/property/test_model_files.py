@@ -58,9 +58,9 @@ def models(draw):
         views,
         view_names=draw(st.lists(names, min_size=len(views), max_size=len(views))),
         sample_names=draw(st.none() | st.lists(names, min_size=n, max_size=n)),
-        random_state=draw(st.none() | st.integers(0, 2**63)),
-        tol=draw(numbers),
-        memory_limit=draw(st.none() | names),
+        random_state=draw(st.none() | st.integers(0, 2**32 - 1)),
+        tol=draw(positive),
+        memory_limit=draw(st.none() | st.integers(1) | st.sampled_from(["2GB", "1.5MB"])),
         views=draw(st.sampled_from(["whole", "columns"]) | st.lists(names | st.integers())),
     )
     results = model.results_

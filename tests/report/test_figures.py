@@ -88,5 +88,6 @@ def test_a_loss_curve_falls_from_its_highest_to_its_lowest():
     ]
     assert line["points"] == "0.00,2.00 50.00,50.00 100.00,98.00"
     assert "100.00,98.00" in figures.loss_curve(np.array([1e6, 1e6, 1e6 + 1e-6]))
+    assert figures.loss_axis(np.array([1000.0, 999.9])) == (999.9, pytest.approx(1000.9))
     assert "polyline" not in figures.loss_curve(np.array([3.0]))
     assert figures.loss_curve(np.linspace(9, 1, 5000)).count(",") == figures.CURVE_POINTS

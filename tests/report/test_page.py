@@ -70,7 +70,7 @@ def test_a_page_of_a_fit_in_one_stage_has_one_row(tmp_path):
     page = page_of(fit.fit([[0.0], [0.1], [5.0], [5.2]]), tmp_path)
     _, row = table_after(page, "<h3>Stages</h3>")
     assert [row[k] for k in (0, 1, 3, 4, 5, 6)] == ["search", "1", "reverse", "identity", "1", "–"]
-    assert row[2].startswith("LocalScaling(quantile=0.1")
+    assert row[2].startswith("local scaling: quantile 0.1")
 
 
 def test_the_stages_of_a_page_are_the_same_after_a_file(model, tmp_path):
@@ -125,6 +125,7 @@ def test_a_page_warns_where_no_other_start_agrees(model, tmp_path):
 def test_a_page_about_no_clusters(tmp_path):
     page = Elements(page_of(made_model([ONE], [0, 0]), tmp_path))
     assert "No view shows more than one cluster" in page.text
+    assert "If you expect clusters, you could" in page.text
     assert "weight is 0: view0" in page.text
     assert "most uncertain" not in page.text
     assert (page.data["samples"]["listed"], page.data["consensus"]["shares"]) == (0, None)

@@ -8,7 +8,7 @@ import pytest
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.report import summarise
 from latentsimplex.report.settings import describe_similarity, describe_stage
-from latentsimplex.similarity import AutoDiffusion, Diffusion
+from latentsimplex.similarity import AutoDiffusion, Diffusion, LocalScaling, Precomputed
 from made_model import made_model, made_stages
 from report.reading import with_results
 
@@ -42,7 +42,7 @@ def test_settings_that_were_given_stand_alone():
     given = {"divergence": "forward", "response": "learned", "similarity": "diffusion", "temperature": 3.0}
     values = values_of(made_model([np.eye(2)], [0], **given))
     assert (values["divergence"], values["response"]) == ("forward", "learned")
-    assert (values["similarity"], values["temperature"]) == ("diffusion", "3.0")
+    assert (values["similarity"], values["temperature"]) == ("diffusion", "3")
 
 
 def test_settings_are_those_of_the_fit_and_not_of_the_estimator_now(model):
@@ -79,7 +79,7 @@ def test_a_kernel_that_the_user_gave_is_not_taken_for_a_refinement(scale):
     summary = summarise(fit.fit([[0.0], [0.1], [5.0], [5.2]]))
     values = {setting["name"]: setting["value"] for setting in summary["settings"]}
     assert (values["divergence"], values["response"]) == ("auto: forward", "auto: learned")
-    assert values["similarity"] == repr(kernel)
+    assert values["similarity"] == describe_similarity(kernel)
     (stage,) = summary["stages"]
     assert (stage["name"], stage["divergence"], stage["evidence"]) == ("search", "forward", None)
 
@@ -104,8 +104,25 @@ def test_each_stage_is_described(model):
     assert (refinement["name"], refinement["evidence"]) == ("refinement", None)
 
 
-def test_a_similarity_that_was_given_is_described_as_it_was():
-    assert describe_similarity(Diffusion(neighbours=5)) == repr(Diffusion(neighbours=5))
+def test_a_similarity_that_was_given_is_described_in_words():
+    assert describe_similarity(Diffusion(neighbours=5)) == "diffusion: neighbours 5, mean 0.1, standardised"
+    assert describe_similarity(Precomputed()) == "precomputed"
+    local = LocalScaling(metric=np.dot, per_feature=True)
+    assert (
+        describe_similarity(local)
+        == "local scaling: quantile 0.1, power 1, metric the function dot, feature by feature"
+    )
+
+
+def test_settings_are_prose_and_no_python():
+    given = {"penalty": None, "random_state": np.random.RandomState(0), "similarity": LocalScaling()}
+    values = values_of(made_model([np.eye(2)], [0], **given))
+    assert (values["penalty"], values["random_state"]) == ("none", "a RandomState")
+    assert (values["memory_limit"], values["n_jobs"]) == ("half of what is free", "all cores")
+    assert values_of(made_model([np.eye(2)], [0]))["random_state"] == "not fixed"
+    for value in values.values():
+        assert not {"None", "True", "False"} & set(value.split())
+        assert "(" not in value
 
 
 def test_versions_are_those_at_hand(model):

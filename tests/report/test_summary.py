@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from latentsimplex.report import describe, summarise
-from report.reading import Elements, page_of, with_results
+from latentsimplex.report.page import render
+from made_model import made_model
+from report.reading import ONE, SURE, Elements, page_of, with_results
 
 
 def test_headline_counts_only_views_with_clusters(model):
@@ -16,6 +18,19 @@ def test_headline_counts_only_views_with_clusters(model):
     assert headline["unsure"] == pytest.approx((3 * 1 / 4 + 1 / 4) / 4)
     assert (headline["n_samples"], headline["n_views"], headline["n_views_clustered"]) == (4, 5, 4)
     assert headline["n_clusters"] == [2, 3, 1]
+
+
+def test_labels_that_are_not_the_largest_membership_are_explained(model):
+    assert summarise(model)["headline"]["n_not_largest"] == 0
+    assert "near a border" not in render(model)
+    labels = model.pattern_labels_.copy()
+    labels[1, 0] = 1  # with 0.4 beside 0.5
+    one = with_results(model, pattern_labels=labels)
+    assert summarise(one)["headline"]["n_not_largest"] == 1
+    assert "1 sample near a border is assigned to a cluster that is not the most probable one" in render(one)
+    labels[0, 1:3] = labels[0, 2:0:-1]
+    three = with_results(model, pattern_labels=labels)
+    assert "3 samples near a border are assigned to a cluster" in render(three)
 
 
 def test_the_kept_start_has_no_say_in_how_stable_a_fit_is(model):
@@ -82,6 +97,23 @@ def test_consensus_and_its_exclusions(model):
         assert cluster["size"] == len(members)
         pairs = [P[i, j] for i in members for j in members if i != j]
         assert cluster["coassignment"] == (pytest.approx(np.mean(pairs)) if pairs else None)
+
+
+def test_the_course_says_which_stage_it_is_of(model, tmp_path):
+    course = summarise(model)["course"]
+    assert (course["stage"], course["n_stages"], course["moves"]) == ("refinement", 2, False)
+    assert course["axis"] == [15, 30]
+    text = Elements(page_of(model, tmp_path)).text
+    assert "in the last of 2 stages (refinement): from 30 it fell by 15." in text
+    assert "its own course is not kept" in text
+    alone = with_results(model, stages=model.stages_[:1])
+    assert summarise(alone)["course"]["moves"]
+    assert "A sudden fall is a move" in Elements(page_of(alone, tmp_path)).text
+
+
+def test_a_consensus_of_one_pattern_is_known_as_such(model):
+    assert summarise(model)["consensus"]["pattern"] is None
+    assert summarise(made_model([SURE, ONE], [0, 0, 1]))["consensus"]["pattern"] == 0
 
 
 def test_a_summary_is_plain_json(model):

@@ -59,8 +59,8 @@ def test_refused_weights():
         ValueError, match=r"weights has shape \(3,\) and there are 2 views: give one weight per view"
     ):
         form_consensus(patterns, [TWO], ["a", "b"], [1, 1, 1])
-    for bad in (-1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="weights holds negative or non-finite values"):
+    for bad in (-1.0, np.nan, np.inf, 1e300):
+        with pytest.raises(ValueError, match="weights holds negative, non-finite or vast values"):
             form_consensus(patterns, [TWO], ["a", "b"], [1, bad])
 
 

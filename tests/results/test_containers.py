@@ -1,5 +1,6 @@
 """What a fit found, written into AnnData and MuData and read from their files again."""
 
+import errno
 import json
 from dataclasses import replace
 
@@ -120,6 +121,37 @@ def test_results_of_other_samples_are_refused(cells, model):
     with pytest.raises(ValueError, match="other names, or another order"):
         write_results(model, cells[::-1].copy())
     assert "lsp" not in cells.uns
+
+
+def test_swapped_arguments_are_one_sentence(cells, model):
+    with pytest.raises(ValueError, match=r"a AnnData and a Latent.*give the fitted model first") as error:
+        write_results(cells, model)
+    assert "\n" not in str(error.value)
+    for data in (None, np.eye(6), cells.obs):
+        with pytest.raises(ValueError, match=r"then the AnnData or MuData, write_results\(model, data\)"):
+            write_results(model, data)
+
+
+@others_may_warn
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # h5py, which tries again
+@pytest.mark.parametrize("limit", [100, 5000, 20_000])
+def test_a_full_disk_leaves_the_older_copy(cells, model, tmp_path, limit):
+    """HDF5 finds a full disk in several places, and calls it by several names."""
+    resource = pytest.importorskip("resource")
+    path, target = tmp_path / "cells.h5ad", tmp_path / "copy.h5ad"
+    cells.obsm["much"] = np.ones((6, 1000))
+    cells.write_h5ad(path)
+    target.write_text("older")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        with pytest.raises(OSError) as error:
+            write_copy(model, path, target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(error.value) == f"[Errno {errno.EFBIG}] File too large: {str(target)!r}"
+    assert target.read_text() == "older"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["cells.h5ad", "copy.h5ad"]
 
 
 @others_may_warn

@@ -206,7 +206,9 @@ ASKED = {
     "uncertainty of the consensus": lambda model, folder: model_uncertainty(model),
     "uncertainty of a pattern": lambda model, folder: model_uncertainty(model, pattern=1),
     "uncertainty of a view": lambda model, folder: model_uncertainty(model, view="vb"),
-    "bounds": lambda model, folder: pac_bayes(model, VIEWS, 0.1),
+    "bounds": lambda model, folder: pac_bayes(
+        model, dict(zip(["va", "vb", "vc", "vd"], VIEWS, strict=True)), 0.1
+    ),
     "audit": lambda model, folder: audit_consensus(model),
     "audit by weights": lambda model, folder: audit_consensus(model, [1, 2, 3, 0]),
     "weights": lambda model, folder: consensus_weights(model, "evidence"),

@@ -217,11 +217,23 @@ def test_a_consensus_of_the_users_weights_comes_back(tmp_path):
 
 
 def test_results_come_back_without_an_estimator(saved):
-    found = load_results(saved, LatentSimplexPosition().get_params())
+    checked = []
+    found = load_results(saved, checked.append)
     assert isinstance(found, Results)
+    assert checked == [found.settings]
     assert np.array_equal(found.labels, model_called("views").labels_)
-    with pytest.raises(ValueError, match=r"is damaged \(unknown parameters"):
-        load_results(saved, ["n_clusters"])
+
+
+def test_loading_leaves_the_global_generator_alone(tmp_path):
+    model = model_called("views")
+    save_results(
+        replace(model.results_, settings={**model.results_.settings, "random_state": None}),
+        tmp_path / "model",
+    )
+    generator = np.random.mtrand._rand
+    before = generator.get_state()[2]
+    assert load(tmp_path / "model").random_state is None
+    assert generator.get_state()[2] == before
 
 
 def test_what_is_shown_is_not_stored_a_second_time(saved):
@@ -536,6 +548,22 @@ HEADER_CHANGES = {
     "a seed of another type": lambda h: h["parameters"].update(random_state="7"),
     "a parameter that is a list": lambda h: h["parameters"].update(n_clusters=[3]),
     "a parameter that is a kernel": lambda h: h["parameters"].update(n_clusters={"unstored": "x"}),
+    "no clusters": lambda h: h["parameters"].update(n_clusters=0),
+    "starts that are a fraction": lambda h: h["parameters"].update(n_init=1.5),
+    "a negative temperature": lambda h: h["parameters"].update(temperature=-1.0),
+    "an unknown option": lambda h: h["parameters"].update(divergence="sideways"),
+    "an unknown device": lambda h: h["parameters"].update(device="abacus"),
+    "a limit that is no memory": lambda h: h["parameters"].update(memory_limit="lots"),
+    "no similarity": lambda h: h["parameters"].update(similarity=None),
+    "a negative seed": lambda h: h["parameters"].update(random_state=-1),
+    "a cut into views that is a number": lambda h: h["parameters"].update(views=3),
+    "a truth of a kernel that is text": lambda h: h["parameters"].update(
+        similarity={"kernel": "LocalScaling", "fields": {"standardise": "no"}}
+    ),
+    "no features": lambda h: h["numbers"].update(n_features=0),
+    "more views than there are": lambda h: h["stages"][0].update(n_views=4),
+    "a mean that is text": with_similarity(automatic(mean="half")),
+    "a kind without features": with_similarity(automatic(features=[[0, "as they are"]])),
     "labels of columns that are lists": lambda h: h["parameters"].update(views=[["a"]]),
     "no stages": lambda h: h.pop("stages"),
     "stages that are none": lambda h: h.update(stages=None),
@@ -620,6 +648,22 @@ ARRAY_CHANGES = {
     "a pattern past the last": lambda a: a["view_patterns"].fill(9),
     "a negative pattern": lambda a: a["view_patterns"].fill(-1),
     "a cluster past the last": lambda a: a["pattern_labels"].fill(9),
+    "responses that are no similarities": lambda a: a["responses/0"].fill(2.0),
+    "agreements above one": lambda a: a["start_agreement"].fill(1.5),
+    "a pattern that is not the most probable": lambda a: a.update(
+        view_responsibilities=np.eye(a["view_responsibilities"].shape[1])[(a["view_patterns"] + 1) % 2]
+    ),
+    "a pattern that no view follows": lambda a: a.update(
+        view_patterns=0 * a["view_patterns"],
+        view_responsibilities=np.eye(a["view_responsibilities"].shape[1])[0 * a["view_patterns"]],
+    ),
+    "a consensus of nothing": lambda a: a["consensus/weights"].fill(0.0),
+    "vast weights of views": lambda a: a["consensus/weights"].fill(1e300),
+    "a consensus cluster without samples": lambda a: a["consensus/labels"].fill(1),
+    "a consensus above one": lambda a: a["consensus/factor"].fill(0.9),
+    "a consensus below zero": lambda a: a["consensus/factor"].fill(-0.1),
+    "a consensus that is all zero": lambda a: a["consensus/factor"].fill(0.0),
+    "floats of half precision": lambda a: a.update(pattern_weights=a["pattern_weights"].astype("<f2")),
     "a consensus cluster past the last": lambda a: a["consensus/labels"].fill(10**9),
 }
 

@@ -129,7 +129,7 @@ from importlib.machinery import PathFinder
 
 class Without(PathFinder):
     def find_spec(name, path=None, target=None):
-        installed = name.split(".")[0] not in ("pandas", "pyarrow")
+        installed = name.split(".")[0] != "pandas"
         return PathFinder.find_spec(name, path, target) if installed else None
 
 sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.meta_path]

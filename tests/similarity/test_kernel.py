@@ -279,17 +279,14 @@ def test_numbers_too_large_to_square_are_read_all_the_same():
 
 
 @pytest.mark.parametrize("p", [1, 3, 6])
-@pytest.mark.parametrize(
-    "kernel", [Diffusion(), Diffusion(standardise=False)], ids=["standardised", "as they are"]
-)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_numbers_too_large_to_be_centred_are_refused(p, kernel):
+def test_numbers_too_large_to_be_centred_are_refused(p):
     rng = np.random.default_rng(0)
     centred = rng.normal(size=(3, p))[rng.integers(0, 3, 30)] * 3 + rng.normal(size=(30, p))
     data = np.where(centred > 0, 1.7e308, -1.7e308)[None]
     assert not np.isfinite(data.mean(axis=1)).all()
     with pytest.raises(ValueError, match="rescale them"):
-        read_exponents(kernel, data, lambda _: "view 'x'")
+        read_exponents(Diffusion(standardise=False), data, lambda _: "view 'x'")
 
 
 def test_single_precision_keeps_digits_of_differences():

@@ -7,7 +7,8 @@ import pytest
 
 from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.similarity import Diffusion
-from latentsimplex.similarity.diffusion import QUANTILE, NeighbourGraph, divmod_rank, make_walks, write_walks
+from latentsimplex.similarity.diffusion import QUANTILE, NeighbourGraph, make_walks, write_walks
+from latentsimplex.similarity.distances import rank_quantile
 from latentsimplex.similarity.kernel import to_single
 from latentsimplex.similarity.walk_powers import LEAST_WEIGHT
 from reference import naive
@@ -106,7 +107,7 @@ def test_walks_are_written_one_by_one_where_they_are_wanted():
 
 @pytest.mark.parametrize("n", [2, 3, 12, 40, 1000])
 def test_the_rank_of_a_quantile_among_the_others(n):
-    below, part = divmod_rank(n)
+    below, part, _ = rank_quantile(QUANTILE, n)
     assert isinstance(below, int)
     assert 0 <= part < 1
     others = np.sort(np.random.default_rng(n).uniform(size=n - 1))

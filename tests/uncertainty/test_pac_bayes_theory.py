@@ -283,7 +283,7 @@ def test_bounds_of_a_fitted_model():
     rng = np.random.default_rng(4)
     views = [rng.normal(size=(9, 2)) for _ in range(6)]
     memberships = [rng.dirichlet([0.5] * k, size=9) for k in (2, 3, 2)]
-    model = made_model(memberships, [0, 1, 0, 2, 1, 0], stages=ending_with(LocalScaling(0.3)))
+    model = made_model(memberships, [0, 1, 0, 2, 1, 0], stages=ending_with(LocalScaling(0.3)), n_features=12)
     bounds = pac_bayes(model, views, [0.1, 0.3, 0.5], delta=0.2)
     assert list(bounds) == [0, 1]  # the third pattern has a single view
     for l, members, risk in [(0, [0, 2, 5], 0.1), (1, [1, 4], 0.3)]:
@@ -295,7 +295,7 @@ def test_bounds_of_a_fitted_model():
 def test_bounds_of_precomputed_similarities():
     S = [random_matrix(5, seed=s) for s in (1, 2)]
     W = np.random.default_rng(5).dirichlet([0.5] * 2, size=5)
-    model = made_model([W], [0, 0], stages=ending_with(Precomputed()))
+    model = made_model([W], [0, 0], stages=ending_with(Precomputed()), n_features=10)
     found = pac_bayes(model, S, 0.2)[0]
     assert found.divergence == pytest.approx(sum(packed_divergence(W @ W.T, s) for s in S))
 
@@ -308,9 +308,11 @@ def test_refused_models():
     with pytest.raises(ValueError, match="needs two views of one pattern"):
         pac_bayes(alone, views, 0.1)
     model = made_model([W], [0, 0])
-    with pytest.raises(
-        ValueError, match="The data have 1 views of 6 samples and the model was fitted to 2 of 6"
-    ):
+    with pytest.raises(ValueError, match=r"X has 1 features, but .* is expecting 2 features as input"):
         pac_bayes(model, views[:1], 0.1)
+    with pytest.raises(
+        ValueError, match="The data have 2 views of 5 samples and the model was fitted to 2 of 6"
+    ):
+        pac_bayes(model, [view[:5] for view in views], 0.1)
     with pytest.raises(ValueError, match=r"empirical_risk has shape \(2,\) and there are 1 live patterns"):
         pac_bayes(model, views, [0.1, 0.2])

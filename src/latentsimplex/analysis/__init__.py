@@ -1,7 +1,8 @@
-"""Analyses of a fit: screening of views against covariates, association of patterns, audit of the consensus."""
+"""Analyses of a fit: features of clusters, views against covariates, related patterns, audit of the consensus."""
 
 from latentsimplex.analysis.association import PatternAssociation, associate_model, associate_patterns
 from latentsimplex.analysis.audit import ConsensusAudit, audit_consensus, consensus_weights
+from latentsimplex.analysis.cluster_features import describe_clusters
 from latentsimplex.analysis.permutation import adjust_for_false_discovery
 from latentsimplex.analysis.screening import Covariate, Screening, read_covariates, screen, screen_model
 
@@ -15,6 +16,7 @@ __all__ = [
     "associate_patterns",
     "audit_consensus",
     "consensus_weights",
+    "describe_clusters",
     "read_covariates",
     "screen",
     "screen_model",

@@ -22,6 +22,7 @@ from latentsimplex.auto.null_clouds import (
 )
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
+from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.inputs.views import Views
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.similarity.auto_diffusion import SEARCH_SCALES, AutoDiffusion, space_kinds
@@ -62,7 +63,7 @@ def choose_similarity(
         return Choice(AutoDiffusion("local", ((1, "as they are"),)), 1.0)
     by_scale: dict[str, dict[int, dict[str, float]]] = {scale: {} for scale in SEARCH_SCALES}
     for p, members in sample.items():
-        tables = [views[v] for v in members]
+        tables = [views.table(v) for v in members]
         measured = measure_evidence(tables, candidates[p], n_clusters, divergence, workers)
         for candidate, evidence in zip(candidates[p], measured, strict=True):
             by_scale[candidate.scale].setdefault(p, {})[candidate.features[0][1]] = evidence
@@ -80,7 +81,7 @@ def sample_views(views: Views) -> dict[int, list[int]]:
     order, widths = np.random.default_rng(SEED).permutation(len(views)), np.array(views.widths)
     sample: dict[int, list[int]] = {}
     for p in space_kinds(views.widths):
-        telling = (int(v) for v in order[widths[order] == p] if np.ptp(views[int(v)], axis=0).any())
+        telling = (int(v) for v in order[widths[order] == p] if find_varying(views.table(int(v))).any())
         if found := list(islice(telling, VIEWS_OF_A_KIND)):
             sample[p] = found
     return sample
@@ -97,7 +98,7 @@ def prefer_bounded(evidence: Mapping[str, float]) -> str:
 
 
 def measure_evidence(
-    tables: Sequence[Array],
+    tables: Sequence[Array | WideTable],
     candidates: Sequence[AutoDiffusion],
     n_clusters: int,
     divergence: Divergence,
@@ -127,21 +128,27 @@ def measure_evidence(
 
 
 def _compared_tables(
-    tables: Sequence[Array], bounded: bool, workers: Workers
-) -> tuple[list[Array], list[Array]]:
+    tables: Sequence[Array | WideTable], bounded: bool, workers: Workers
+) -> tuple[list[Array | WideTable], list[Array]]:
     """Return what a choice looks at of views of a kind, and clouds like the first; nothing if that is too little."""
-    some = [X for X in (_sample_table(X, bounded) for X in tables) if X.size]
+    some = [X for X in (_sample_table(X, bounded) for X in tables) if X.shape[1]]
     if not some or len(some[0]) < 3:
         return [], []
     shapes = workers.map(measure_shape, some[:COMPARED_CLOUDS])
     return some, [cloud for shape in shapes for cloud in draw_clouds(shape, len(some[0]))]
 
 
-def _sample_table(X: Array, bounded: bool) -> Array:
+def _sample_table(X: Array | WideTable, bounded: bool) -> Array | WideTable:
     """Return as many samples of a view, and of its features that vary, as a choice needs."""
     rng = np.random.default_rng(SEED)
-    X = X[rng.permutation(len(X))[:CLOUD_SAMPLES]]
-    X = X[:, np.ptp(X, axis=0) > 0]
+    rows = rng.permutation(len(X))[:CLOUD_SAMPLES]
+    if isinstance(X, WideTable):
+        X = X.take(rows) if len(rows) < len(X) else X
+        varying = np.flatnonzero(X.find_varying())
+        some = varying[rng.permutation(len(varying))[:COMPARED_FEATURES]]
+        return X.take(features=some).to_dense() if bounded or not len(some) else X
+    X = X[rows]
+    X = X[:, find_varying(X)]
     return X[:, rng.permutation(X.shape[1])[:COMPARED_FEATURES]] if bounded else X
 
 

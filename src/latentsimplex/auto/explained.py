@@ -19,11 +19,12 @@ from latentsimplex.base.condensed import count_samples, unpack_pairs
 from latentsimplex.base.kmeans import LLOYD_ITERATIONS, SAMPLED, STARTS, draw_starts, kmeans, sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
+from latentsimplex.base.wide_table import WideTable, join_tables
 from latentsimplex.pairs.divergence import P_CLIP, Divergence
-from latentsimplex.similarity.kernel import LEAST_EXPONENT, MOST_EXPONENT, Kernel, read_exponents
+from latentsimplex.similarity.kernel import Kernel, clip_exponents, narrow_tables, read_exponents
 
 READ_TOGETHER = 1 << 17
-"""Entries of the matrices of tables that are read at once."""
+"""Entries of the tables, or of their matrices, that are read at once."""
 MOST_SWEEPS = 20
 """Most rounds of moving samples between clusters; few are needed."""
 SHIFT = 0.1
@@ -155,7 +156,7 @@ def random_vectors(n: int, r: int) -> Array:
 class Request(NamedTuple):
     """A table (n, p), the kernel that reads it, the most clusters to cut it into, and its name in errors."""
 
-    table: Array
+    table: Array | WideTable
     kernel: Kernel
     most_clusters: int
     name: str = "a view"
@@ -169,7 +170,8 @@ def explain_tables(requests: Sequence[Request], divergence: Divergence, workers:
 
     def explain_batch(batch: list[Request]) -> list[Array]:
         kernel, most = batch[0].kernel, batch[0].most_clusters
-        r = read_exponents(kernel, np.stack([one.table for one in batch]), lambda i: batch[i].name)
+        kernel, tables = narrow_tables(kernel, join_tables([one.table for one in batch]))
+        r = read_exponents(kernel, tables, lambda i: batch[i].name)
         return [gains_up_to(most, one, divergence) for one in r]
 
     return [gains for found in workers.map(explain_batch, cut_into_batches(requests)) for gains in found]
@@ -180,7 +182,8 @@ def cut_into_batches(requests: Sequence[Request]) -> list[list[Request]]:
     batches: list[list[Request]] = []
     for _, run in groupby(requests, key=lambda one: (one.kernel, one.most_clusters, one.table.shape)):
         alike = list(run)
-        most = max(1, READ_TOGETHER // len(alike[0].table) ** 2)
+        n, p = alike[0].table.shape
+        most = max(1, READ_TOGETHER // (n * max(n, p)))
         batches += [alike[start : start + most] for start in range(0, len(alike), most)]
     return batches
 
@@ -188,5 +191,4 @@ def cut_into_batches(requests: Sequence[Request]) -> list[list[Request]]:
 def gains_up_to(most: int, r: Array, divergence: Divergence) -> Array:
     """Return what k = 2, 3, ... clusters explain of a view with exponents r; fewer than there are samples."""
     most = min(most, count_samples(len(r)) - 1)
-    f = divergence.f(np.clip(r, LEAST_EXPONENT, MOST_EXPONENT))
-    return explain(f, most, divergence).gains[1:] if most > 1 else np.empty(0)
+    return explain(divergence.f(clip_exponents(r)), most, divergence).gains[1:] if most > 1 else np.empty(0)

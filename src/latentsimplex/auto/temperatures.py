@@ -13,6 +13,7 @@ a divergence K is worth K / T nats, and cutting a cloud gains exactly what its l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from latentsimplex.auto.null_clouds import (
 )
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.inputs.views import Views
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.similarity.kernel import BatchKernel, Kernel
@@ -41,7 +43,7 @@ def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, work
     if not sample:
         return np.ones(len(views))
     chosen = [v for members in sample.values() for v in members]
-    tables, names = [views[v] for v in chosen], [f"view {views.names[v]!r}" for v in chosen]
+    tables, names = [views.table(v) for v in chosen], [f"view {views.names[v]!r}" for v in chosen]
     measured = measure_temperatures(tables, kernel, divergence, workers, names)
     own = dict(zip(chosen, measured.tolist(), strict=True))
     kinds = np.array(list(sample))
@@ -51,13 +53,13 @@ def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, work
     return found
 
 
-def reads_clouds(kernel: Kernel) -> bool:
+def reads_clouds(kernel: Kernel) -> TypeGuard[BatchKernel]:
     """Return whether a kernel can read a cloud: it compares features by their differences."""
     return isinstance(kernel, BatchKernel) and kernel.sees_differences_alone
 
 
 def measure_temperatures(
-    tables: Sequence[Array],
+    tables: Sequence[Array | WideTable],
     kernel: Kernel,
     divergence: Divergence,
     workers: Workers,
@@ -69,8 +71,8 @@ def measure_temperatures(
     if reads_clouds(kernel):
         shapes = workers.map(measure_shape, tables)
         requests = [
-            Request(cloud, kernel, CLOUD_CLUSTERS, f"a cloud like {name}")
-            for shape, n, name in zip(shapes, sizes, names, strict=True)
+            Request(cloud, kernel.kernel(X.shape[1]), CLOUD_CLUSTERS, f"a cloud like {name}")
+            for shape, X, n, name in zip(shapes, tables, sizes, names, strict=True)
             for cloud in draw_clouds(shape, n)
         ]
         gains = explain_tables(requests, divergence, workers)

@@ -12,17 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy import special
 
 from latentsimplex.base.types import Array
 
 
 def array_namespace(x: Any) -> Any:
-    """Return the module whose functions take ``x``: torch for its tensors, NumPy for everything else.
-
-    >>> array_namespace(np.zeros(2)).__name__
-    'numpy'
-    """
+    """Return the module whose functions take ``x``: torch for its tensors, NumPy for everything else."""
     return sys.modules["torch"] if is_tensor(x) else np
 
 
@@ -32,11 +28,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def runs_triton(x: Any) -> bool:
-    """Return whether ``x`` is a tensor of single precision on an NVIDIA GPU for which loops can be compiled.
-
-    >>> runs_triton(np.zeros(2, dtype=np.float32))
-    False
-    """
+    """Return whether ``x`` is a tensor of single precision on an NVIDIA GPU for which loops can be compiled."""
     return is_tensor(x) and x.is_cuda and x.dtype == array_namespace(x).float32 and triton_works()
 
 
@@ -68,22 +60,14 @@ def to_host(x: Any) -> Array:
 
 
 def to_double(x: Any) -> Any:
-    """Return ``x`` in double precision, where its device has that: Apple's graphics processors do not.
-
-    >>> to_double(np.zeros(1, dtype=np.float32)).dtype
-    dtype('float64')
-    """
+    """Return ``x`` in double precision, where its device has that: Apple's graphics processors do not."""
     if is_tensor(x):
         return x if x.device.type == "mps" else x.double()
     return x.astype(np.float64, copy=False)
 
 
 def kth_smallest(x: Any, k: int) -> Any:
-    """Return the k-th smallest number, from 0, along the last axis.
-
-    >>> float(kth_smallest(np.array([3.0, 1.0, 2.0]), 1))
-    2.0
-    """
+    """Return the k-th smallest number, from 0, along the last axis."""
     return x.kthvalue(k + 1, dim=-1).values if is_tensor(x) else np.sort(x, axis=-1)[..., k]
 
 
@@ -123,22 +107,15 @@ def diagonals(x: Any) -> Any:
 
 
 def softmax(x: Any) -> Any:
-    """Return exp(x) with the last axis scaled to a sum of 1.
-
-    >>> softmax(np.array([0.0, np.log(3.0)])).round(2).tolist()
-    [0.25, 0.75]
-    """
-    if is_tensor(x):
-        return x.softmax(-1)
-    rises = np.exp(x - x.max(axis=-1, keepdims=True))
-    rises /= rises.sum(axis=-1, keepdims=True)
-    return rises
+    """Return exp(x) with the last axis scaled to a sum of 1."""
+    return x.softmax(-1) if is_tensor(x) else special.softmax(x, axis=-1)
 
 
 def sigmoid(x: Any) -> Any:
-    """Return 1 / (1 + exp(-x)).
+    """Return 1 / (1 + exp(-x))."""
+    return x.sigmoid() if is_tensor(x) else special.expit(x)
 
-    >>> float(sigmoid(np.array(0.0)))
-    0.5
-    """
-    return x.sigmoid() if is_tensor(x) else expit(x)
+
+def has_missing(X: Any) -> bool:
+    """Return whether an array has missing cells; tensors never have."""
+    return not is_tensor(X) and bool(np.isnan(X).any())

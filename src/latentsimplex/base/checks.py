@@ -45,7 +45,13 @@ def make_generator(random_state: Any) -> np.random.Generator:
     """Return a NumPy generator for any ``random_state`` that scikit-learn or NumPy knows."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    try:
+        state = check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state={random_state!r} is no seed: give a whole number from 0 to 2**32 - 1, a generator or None."
+        ) from None
+    return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
 
 
 def check_memberships(W: Any, name: str = "Memberships") -> Array:

@@ -5,14 +5,23 @@ other rooms build on them. Importing one imports Numba, which takes half a secon
 import it, and nothing else does.
 
 Numba compiles a cached loop anew when its own file has changed, not when that of a loop which it calls has:
-``make fresh-loops`` after a change to a loop that others call.
+``make fresh-loops`` after a change to a loop that others call. Where there is no folder for its cache, or no room in
+it, loops are compiled for this process alone.
 """
 
 from __future__ import annotations
 
+import logging
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pickle import UnpicklingError
 from typing import Any
 
 from numba import njit
+from numba.core.caching import FunctionCache
+
+logger = logging.getLogger("latentsimplex")
 
 COMPILED: dict[str, Any] = {
     "nogil": True,
@@ -20,8 +29,71 @@ COMPILED: dict[str, Any] = {
     "error_model": "numpy",
 }
 """Sums may be reordered, so that a loop works on several numbers at once; nan and infinity keep their meaning."""
-compiled = njit(cache=True, **COMPILED)
-compiled_exactly = njit(cache=True, nogil=True)
-"""Sums are taken in the order in which they are written."""
 STRIP = 1024
 """Numbers that a loop deals with at a time: what a strip of them needs stays in the nearest cache."""
+
+
+TAKES = "up to a minute"
+told: set[str] = set()
+"""What has been said in this process, each thing once."""
+
+
+class LoopCache(FunctionCache):
+    """Numba's cache of a loop that tells of compilation, and whose files may be unreadable or have no room."""
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the compiled loop, or None where it has to be compiled."""
+        try:
+            found = super().load_overload(signature, target)
+        except (OSError, EOFError, UnpicklingError):
+            found = None
+            with suppress(OSError):
+                self.flush()
+        if found is None:
+            announce_compilation()
+        return found
+
+    def save_overload(self, signature: Any, loop: Any) -> None:
+        """Keep a compiled loop, if that is possible."""
+        try:
+            super().save_overload(signature, loop)
+        except OSError as error:
+            warn_of_no_cache(f"{error.strerror or error} in {self.cache_path}")
+
+
+def make_compiler(**options: Any) -> Callable[[Any], Any]:
+    """Return a decorator that compiles a function and, where there is a folder for that, keeps what was compiled."""
+
+    def compile_loop(function: Callable[..., Any]) -> Any:
+        loop = njit(**options)(function)
+        try:
+            loop._cache = LoopCache(function)
+        except RuntimeError:  # Numba knows of no folder that can be written
+            warn_of_no_cache("neither the folder of the package nor that of the user can be written")
+            announce_compilation()
+        return loop
+
+    return compile_loop
+
+
+def announce_compilation() -> None:
+    """Log, once, what the time that passes now is for: a warning is what people see who have set up no logging."""
+    if "compilation" not in told:
+        told.add("compilation")
+        logger.warning("latentsimplex is compiling its loops, which takes %s the first time", TAKES)
+
+
+def warn_of_no_cache(why: str) -> None:
+    """Warn, once, that loops have to be compiled in each process."""
+    if "no cache" not in told:
+        told.add("no cache")
+        warnings.warn(
+            f"Compiled loops cannot be kept ({why}), so that each process takes {TAKES} to compile them: set the "
+            "environment variable NUMBA_CACHE_DIR to a folder that can be written and has room.",
+            stacklevel=2,
+        )
+
+
+compiled = make_compiler(**COMPILED)
+compiled_exactly = make_compiler(nogil=True)
+"""Sums are taken in the order in which they are written."""

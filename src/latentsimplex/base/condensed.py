@@ -21,20 +21,12 @@ MOST_INDEXED = 1024
 
 
 def count_pairs(n: int) -> int:
-    """Return the number of pairs of n samples.
-
-    >>> count_pairs(4)
-    6
-    """
+    """Return the number of pairs of n samples."""
     return n * (n - 1) // 2
 
 
 def count_samples(m: int) -> int:
-    """Return the number of samples that have m pairs.
-
-    >>> count_samples(6)
-    4
-    """
+    """Return the number of samples that have m pairs."""
     return (1 + math.isqrt(1 + 8 * m)) // 2
 
 
@@ -53,18 +45,14 @@ def pack_pairs(square: Any) -> Any:
     >>> pack_pairs(np.array([[[1.0, 0.5], [0.5, 1.0]]])).tolist()
     [[0.5]]
     """
-    if square.ndim > 3:
-        return pack_pairs(square.reshape(-1, *square.shape[-2:])).reshape(*square.shape[:-2], -1)
     if square.ndim == 3:
         n = square.shape[-1]
         if n > MOST_INDEXED:
             return stack([pack_pairs(one) for one in square])
         flat = square.reshape(len(square), n * n)
-        return (
-            flat[:, _positions(n, str(square.device))]
-            if is_tensor(square)
-            else flat.take(_positions(n), axis=1)
-        )
+        if is_tensor(square):
+            return flat[:, _positions(n, str(square.device))]
+        return flat.take(_positions(n), axis=1)
     if is_tensor(square):
         return square.masked_select(_above_diagonal(square))
     return squareform(square, checks=False)

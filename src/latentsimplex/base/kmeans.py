@@ -45,7 +45,8 @@ def kmeans_from(X: Array, k: int, labelings: np.ndarray, n_init: int = STARTS) -
 
     X = np.ascontiguousarray(X, dtype=np.float64)
     some = X[sample_rows(len(X), SAMPLED)]
-    starts = [_centres(X, codes) for codes in _numbered(labelings) if codes.max() + 1 == k]
+    numbered = [np.unique(own, return_inverse=True)[1] for own in labelings]
+    starts = [_centres(X, codes) for codes in numbered if codes.max() + 1 == k]
     starts += [spread_centres(some, draws) for draws in draw_starts(n_init, k)]
     inertia = [lloyd(some, centres, LLOYD_ITERATIONS)[1] for centres in starts]  # which moves the centres
     return lloyd(X, starts[int(np.argmin(inertia))], LLOYD_ITERATIONS)[0]
@@ -61,10 +62,6 @@ def sample_rows(n: int, most: int) -> np.ndarray:
 def draw_starts(n_init: int, k: int) -> Array:
     """Return the uniform numbers (n_init, k, candidates) that choose the first centres of each start: not to change."""
     return np.random.default_rng(0).random((n_init, k, CANDIDATES))
-
-
-def _numbered(labelings: np.ndarray) -> list[np.ndarray]:
-    return [np.unique(own, return_inverse=True)[1].reshape(-1) for own in labelings]
 
 
 def _centres(X: Array, codes: np.ndarray) -> Array:

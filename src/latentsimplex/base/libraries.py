@@ -24,6 +24,11 @@ def import_optional(library: str, purpose: str, extra: str | None = None) -> Any
         raise ImportError(f"{purpose} needs {library} ({error}): pip install {wanted}.") from error
 
 
+def is_instance_of(data: Any, library: str, name: str) -> bool:
+    """Return whether the data are of a class, without importing the library that it comes from."""
+    return any(c.__name__ == name and c.__module__.split(".")[0] == library for c in type(data).__mro__)
+
+
 def make_frame(table: Table, backend: str | None = None) -> Any:
     """Return a table as a pandas or polars DataFrame; None is pandas where it is installed, or else polars."""
     backend = _installed_frame_library() if backend is None else backend

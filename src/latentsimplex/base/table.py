@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from latentsimplex.base.whole_files import whole_file
+
 SHOWN_ROWS = 10
 """Rows of a table that its ``repr`` shows."""
 
@@ -122,7 +124,7 @@ class Table:
     def to_csv(self, path: str | os.PathLike[str], digits: int | None = None) -> None:
         """Write the table as comma-separated text, numbers in full or with so many significant digits."""
         form = "" if digits is None else f".{digits}g"
-        with open(path, "w", newline="", encoding="utf-8") as file:
+        with whole_file(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(self.columns)
             writer.writerows([_text(entry, form) for entry in row] for row in self)

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock, local
-from types import TracebackType
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -54,6 +53,11 @@ here = local()
 """``here.workers`` are those that the running thread belongs to."""
 
 
+def count_threads(n_jobs: int | None) -> int:
+    """Return a number of threads; None is one for each processor."""
+    return os.cpu_count() or 1 if n_jobs is None else n_jobs
+
+
 class Workers:
     """Threads for the length of a ``with`` block; one thread means plain calls.
 
@@ -63,7 +67,7 @@ class Workers:
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = os.cpu_count() or 1 if n_jobs is None else n_jobs
+        self.n_jobs = count_threads(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Workers:
@@ -74,9 +78,7 @@ class Workers:
             )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None

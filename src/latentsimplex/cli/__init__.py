@@ -14,7 +14,7 @@ from latentsimplex._version import __version__
 from latentsimplex.base.table import Table
 from latentsimplex.base.wording import count_noun
 from latentsimplex.cli import data, fit
-from latentsimplex.cli.errors import Commands, check_folder, one_line
+from latentsimplex.cli.errors import Commands, check_folder, one_line, written_folder
 from latentsimplex.cli.values import COUNT, FILE
 from latentsimplex.estimator import LatentSimplexPosition, load
 
@@ -98,8 +98,8 @@ def reproduce(
     from latentsimplex.experiments import EXPERIMENTS
 
     options = _taken(name, {"n_views": views, "data": data})
-    check_folder(out)
     with one_line(OSError, ValueError):
+        check_folder(out)
         result = EXPERIMENTS[name].run(
             seeds, out, lambda line: click.echo(line, err=True), n_samples=samples, **options
         )
@@ -150,18 +150,18 @@ def demo(out: Path) -> None:
     from latentsimplex.datasets import load_digits
     from latentsimplex.report import describe, summarise
 
-    check_folder(out)
     digits = load_digits()
-    click.echo(f"Fitting {len(digits.labels):,} handwritten digits in {len(digits.views)} views.", err=True)
-    model = LatentSimplexPosition(n_clusters=12, random_state=0, verbose=sys.stderr.isatty())
-    model.fit(digits.views)
-    labels = {"sample": np.arange(len(digits.labels)), "digit": digits.labels, "consensus": model.labels_}
-    by_view = dict(zip(model.view_names_in_, model.view_labels_, strict=True))
-    with one_line(OSError):
-        out.mkdir(parents=True, exist_ok=True)
-        model.save(out / "digits.model")
-        Table({**labels, **by_view}).to_csv(out / "labels.csv")
-        model.report(out / "report.html")
+    with written_folder(out, last="digits.model") as part:
+        click.echo(
+            f"Fitting {len(digits.labels):,} handwritten digits in {len(digits.views)} views.", err=True
+        )
+        model = LatentSimplexPosition(n_clusters=12, random_state=0, verbose=sys.stderr.isatty())
+        model.fit(digits.views)
+        labels = {"sample": np.arange(len(digits.labels)), "digit": digits.labels, "consensus": model.labels_}
+        by_view = dict(zip(model.view_names_in_, model.view_labels_, strict=True))
+        model.save(part / "digits.model")
+        Table({**labels, **by_view}).to_csv(part / "labels.csv")
+        model.report(part / "report.html", digits.views)
     click.echo(describe(summarise(model)))
     score = normalized_mutual_info_score(digits.labels, model.labels_)
     click.echo(f"NMI of the consensus with the true digits: {score:.3f}")
@@ -175,6 +175,7 @@ def report(model: Path, out: Path | None) -> None:
     """Write an HTML page about a fitted model.
 
     MODEL is a file that fit or LatentSimplexPosition.save wrote. The page needs no network and no other files.
+    A model does not hold the data: what the page of fit shows of them is not on this one.
     """
     fitted = _loaded(model)
     out = model.with_name(f"{model.name}.html") if out is None else out

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from latentsimplex.base.table import Table
-from latentsimplex.cli.errors import made_folder, one_line
+from latentsimplex.cli.errors import written_folder
 from latentsimplex.cli.values import FILE
 
 NAMES = ["digits", "fruit", "leukaemia", "stick-figures"]
@@ -29,20 +29,20 @@ def data(name: str | None, out: Path) -> None:
             click.echo(f"{each}: {_load(each).description}")
         return
     found, genes = _load(name), name == "leukaemia"
-    views, truth = out / f"{name}.{'csv' if genes else 'npz'}", out / f"{name}_truth.csv"
-    with made_folder(out), one_line(OSError):
+    views, truth = f"{name}.{'csv' if genes else 'npz'}", f"{name}_truth.csv"
+    with written_folder(out) as part:
         if genes:
             columns = dict(zip(found.genes, found.expression.T, strict=True))
-            Table({"sample": found.samples, **columns}).to_csv(views)
-            Table({"sample": found.samples, **found.covariates}).to_csv(truth)
+            Table({"sample": found.samples, **columns}).to_csv(part / views)
+            Table({"sample": found.samples, **found.covariates}).to_csv(part / truth)
         else:
-            np.savez_compressed(views, **found.views)
+            np.savez_compressed(part / views, **found.views)
             labels = np.atleast_2d(found.labels)
             names = ["digit"] if name == "digits" else found.label_names
             classes = dict(zip(names, labels, strict=True))
-            Table({"sample": np.arange(labels.shape[1]), **classes}).to_csv(truth)
-    click.echo(f"{found.description}\nViews: {views}\nTruth: {truth}")
-    click.echo(f"To fit them: latentsimplex fit {views}{' --views columns' if genes else ''}")
+            Table({"sample": np.arange(labels.shape[1]), **classes}).to_csv(part / truth)
+    click.echo(f"{found.description}\nViews: {out / views}\nTruth: {out / truth}")
+    click.echo(f"To fit them: latentsimplex fit {out / views}{' --views columns' if genes else ''}")
 
 
 def _load(name: str) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-INTERRUPTED = 130
-"""The exit status of a program that Ctrl-C ended."""
+from latentsimplex.base.interruption import INTERRUPTED
+from latentsimplex.base.whole_files import whole_folder
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def _sentence(error: Exception) -> str:
     """Return what an error says in one line; what the system says of a path gets words around it."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{os.fspath(error.filename)!r} cannot be used ({error.strerror.lower()}): give another path."
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()) or "There is not enough memory: give fewer samples or features."
 
 
 def check_folder(out: Path) -> None:
@@ -44,28 +44,24 @@ def check_folder(out: Path) -> None:
 
 
 @contextmanager
-def made_folder(out: Path) -> Iterator[None]:
-    """Make a folder, or refuse one that cannot be written into; where all ends in an error it leaves no empty one."""
-    check_folder(out)
-    new = not out.exists()
+def written_folder(
+    out: Path, is_stale: Callable[[str], object] = lambda name: False, last: str = ""
+) -> Iterator[Path]:
+    """Give a folder to write into that becomes ``out``, or refuse one that cannot be written; see whole_folder."""
     with one_line(OSError):
-        out.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        if new:
-            with suppress(OSError):  # there is something in it
-                out.rmdir()
-        raise
+        check_folder(out)
+        with whole_folder(out, is_stale, last) as part:
+            yield part
 
 
 @contextmanager
 def on_interrupt(sentence: str) -> Iterator[None]:
-    """Turn Ctrl-C into one line and exit status 130."""
+    """Turn Ctrl-C and SIGTERM into one line, which says what was interrupted where that is known, and status 130."""
     try:
         yield
-    except KeyboardInterrupt:
-        click.echo(f"\nInterrupted: {sentence}", err=True)
+    except KeyboardInterrupt as error:
+        doing = f" while {error}" if error.args else ""
+        click.echo(f"\nInterrupted{doing}: {sentence}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 

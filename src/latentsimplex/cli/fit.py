@@ -7,26 +7,30 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from latentsimplex.base.interruption import kept_on_interrupt
+from latentsimplex.analysis.cluster_features import describe_clusters
+from latentsimplex.base.interruption import INTERRUPTED, kept_on_interrupt
 from latentsimplex.base.table import Table
-from latentsimplex.cli.errors import INTERRUPTED, made_folder, on_interrupt, one_line, warnings_as_lines
+from latentsimplex.cli.errors import on_interrupt, one_line, warnings_as_lines, written_folder
 from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY
 from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.files import CONTAINERS, read_data
 from latentsimplex.inputs.named_table import UnknownViews
+from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.results.containers import write_copy
 from latentsimplex.results.tables import labels_table, memberships_table, view_labels_table, views_table
 from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
 
 SIMILARITIES = ["auto", "local-scaling", "diffusion", "precomputed"]
 WRITTEN = re.compile(
-    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|uncertainty|memberships_pattern\d+)\.csv"
+    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
 )
 """Names of the files that a fit may write."""
-ENDING = b"\nCtrl-C: ending with the best result so far. Press it again to give up.\n"
+ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again to give up.\n"
 
 
 @click.command()
@@ -40,6 +44,16 @@ ENDING = b"\nCtrl-C: ending with the best result so far. Press it again to give 
 )
 @click.option("--layer", metavar="NAME", help="The layer of an .h5ad to take in place of X.")
 @click.option(
+    "--index",
+    metavar="COLUMN",
+    help="The column that names the samples, in .csv, .tsv and .parquet. Unless given it is the first one, if its name "
+    "says so (id, sample, patient_id and so on) or if it holds text or a different whole number in each row.",
+)
+@click.option("--no-index", is_flag=True, help="No column names the samples: the first is a feature too.")
+@click.option(
+    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be given several times."
+)
+@click.option(
     "--clusters", type=COUNT, default=10, metavar="N", help="The most clusters that a pattern may have."
 )
 @click.option("--patterns", type=COUNT, default=10, metavar="N", help="The most patterns that there may be.")
@@ -48,6 +62,12 @@ ENDING = b"\nCtrl-C: ending with the best result so far. Press it again to give 
     type=click.Choice(SIMILARITIES),
     default="auto",
     help="How a view becomes similarities of samples; precomputed if it holds them.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["raise", "pairwise"]),
+    default="raise",
+    help="Missing cells: refuse them, or compare samples on the columns that both have.",
 )
 @click.option("--n-init", type=COUNT, default=3, metavar="N", help="Starts of the search; the best is kept.")
 @click.option(
@@ -68,7 +88,7 @@ ENDING = b"\nCtrl-C: ending with the best result so far. Press it again to give 
     type=FILE,
     default="fit",
     metavar="FOLDER",
-    help="Where to write; files of the same names are replaced.",
+    help="Where to write; what an earlier fit wrote there is replaced.",
 )
 @click.option("--quiet", "shown", flag_value="nothing", help="Show no progress and no summary.")
 @click.option(
@@ -81,9 +101,13 @@ def fit(
     files: tuple[Path, ...],
     views: str,
     layer: str | None,
+    index: str | None,
+    no_index: bool,
+    drop: tuple[str, ...],
     clusters: int,
     patterns: int,
     similarity: str,
+    missing: str,
     n_init: int,
     device: str,
     memory_limit: str | None,
@@ -97,7 +121,8 @@ def fit(
     AnnData (.h5ad) or a MuData (.h5mu, a view for each modality).
 
     With several files, each is a view. Where they name their samples, rows are matched by name; where they do
-    not, rows must be in the same order.
+    not, rows must be in the same order. Columns may stand between commas, tabs or semicolons, and between
+    semicolons numbers may have decimal commas.
 
     \b
     The folder --out then holds
@@ -109,27 +134,37 @@ def fit(
       memberships_pattern0.csv and so on
                        probabilities of the clusters of each sample
       uncertainty.csv  how sure the consensus is of each sample
+      cluster_features.csv
+                       means of each feature inside and outside of each cluster
+                       of the consensus, effect sizes, the largest first
       fit.h5ad or fit.h5mu
                        a copy of such an input with results in obs, obsm, uns
 
-    Ctrl-C ends the fit early and writes the best result so far; a second one gives up. The exit status is 0 when
-    all went well, 1 for bad data, 2 for wrong usage and 130 after Ctrl-C.
+    Ctrl-C or SIGTERM ends the fit early and writes the best result so far; a second one gives up. The exit status
+    is 0 when all went well, 1 for bad data, 2 for wrong usage and 130 after Ctrl-C or SIGTERM.
     """
     from latentsimplex.report import describe, summarise
 
     _check_kept(files, out)
     if similarity == "precomputed" and views != "whole":
         raise click.UsageError("--similarity precomputed takes similarities as they are: leave out --views.")
-    with made_folder(out), on_interrupt("the fit had not ended, and nothing was written."):
-        with one_line(OSError, ValueError, ImportError), warnings_as_lines():
+    if no_index and index is not None:
+        raise click.UsageError("--index and --no-index exclude each other: leave out one of them.")
+    with (
+        on_interrupt("the fit had not ended, and nothing was written."),
+        written_folder(out, WRITTEN.fullmatch, last="fit.model") as part,
+    ):
+        with one_line(OSError, ValueError, ImportError, MemoryError), warnings_as_lines():
+            roles = ColumnRoles(index, no_index, drop)
             try:
-                given = read_data(files, views, layer)
+                given = read_data(files, views, layer, roles, read_memory_limit(memory_limit), missing)
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
         model = LatentSimplexPosition(
             clusters,
             patterns,
             views=given.views,
+            missing=missing,
             similarity=similarity,
             n_init=n_init,
             device=device,
@@ -143,13 +178,12 @@ def fit(
             kept_on_interrupt(lambda: os.write(2, ENDING)) as pressed,
         ):
             model.fit(given.data)
-    del given
-    with on_interrupt(f"what is in {out} is incomplete."), one_line(OSError, ValueError, ImportError):
-        paths = write_fit(model, out, files)
+        with one_line(ValueError, ImportError):
+            names = write_fit(model, part, files, None if similarity == "precomputed" else given.data)
     if shown != "nothing":
         click.echo(describe(summarise(model)))
-        for what, path in paths.items():
-            click.echo(f"{what}: {path}")
+        for what, name in names.items():
+            click.echo(f"{what}: {out / name}")
     if pressed.is_set():
         click.echo("Interrupted: the fit ended early, and the best result so far was written.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
@@ -164,26 +198,25 @@ def _check_kept(files: Sequence[Path], out: Path) -> None:
             )
 
 
-def write_fit(model: LatentSimplexPosition, folder: Path, files: Sequence[Path]) -> dict[str, Path]:
-    """Write the model, its tables and its report into a folder, and return where each is.
+def write_fit(model: LatentSimplexPosition, folder: Path, files: Sequence[Path], data: Any) -> dict[str, str]:
+    """Write the model, its tables and its report into a folder, and return what each file is called.
 
+    ``data`` are those of the fit, or None where they are similarities, which have no features.
     Where ``files`` is one AnnData or MuData, a copy of it with the results is written too.
     """
-    for stale in folder.glob("memberships_pattern*.csv"):  # an earlier fit may have found more patterns
-        stale.unlink()
-    paths = {"Model": folder / "fit.model", "Report": folder / "report.html"}
-    model.save(paths["Model"])
-    model.report(paths["Report"])
-    for what, (name, table) in tables_of(model).items():
-        paths[what] = folder / name
-        table.to_csv(paths[what])
+    names = {"Model": "fit.model", "Report": "report.html"}
+    model.save(folder / names["Model"])
+    model.report(folder / names["Report"], data)
+    for what, (name, table) in tables_of(model, data).items():
+        names[what] = name
+        table.to_csv(folder / name)
     if len(files) == 1 and (kind := files[0].suffix.lower()) in CONTAINERS:
-        paths["Data with results"] = folder / f"fit{kind}"
-        write_copy(model, files[0], paths["Data with results"])
-    return paths
+        names["Data with results"] = f"fit{kind}"
+        write_copy(model, files[0], folder / names["Data with results"])
+    return names
 
 
-def tables_of(model: LatentSimplexPosition) -> dict[str, tuple[str, Table]]:
+def tables_of(model: LatentSimplexPosition, data: Any) -> dict[str, tuple[str, Table]]:
     """Return the tables of a fit with the names of their files."""
     results = model.results_
     tables = {
@@ -192,6 +225,8 @@ def tables_of(model: LatentSimplexPosition) -> dict[str, tuple[str, Table]]:
         "Views": ("views.csv", views_table(results)),
         "Uncertainty": ("uncertainty.csv", model_uncertainty(results)),
     }
+    if data is not None:
+        tables["Features of clusters"] = ("cluster_features.csv", describe_clusters(results, data))
     for l in range(results.n_patterns):
         tables[f"Memberships, pattern {l}"] = (f"memberships_pattern{l}.csv", memberships_table(results, l))
     return tables

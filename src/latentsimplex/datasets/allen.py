@@ -30,28 +30,12 @@ STRUCTURE = "HIP"
 """The hippocampus, in the download's acronyms."""
 
 IDENTIFIERS = {
-    "rnaseq_profile_id",
-    "donor_id",
-    "donor_name",
-    "name",
-    "specimen_id",
-    "specimen_name",
-    "rna_well_id",
-    "polygon_id",
-    "structure_id",
-    "structure_acronym",
-    "structure_color",
-    "structure_name",
-    "control_set",
+    *("rnaseq_profile_id", "donor_id", "donor_name", "name", "specimen_id", "specimen_name", "rna_well_id"),
+    *("polygon_id", "structure_id", "structure_acronym", "structure_color", "structure_name", "control_set"),
 }
 """Columns that name the sample, its donor, its place or its matched pair, and are no covariates."""
 
 _MEND = f"download the gene expression matrix and the donor information from {DOWNLOAD} into one folder"
-_DESCRIPTION = (
-    "Normalised FPKM of genes in hippocampus samples of aged brains, and covariates of their donors. Allen "
-    f"Institute for Brain Science, Aging, Dementia and TBI Study, {DOWNLOAD}; J. A. Miller and others, eLife 6, "
-    "2017, e31126. The institute's terms of use allow research and other non-commercial use."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +152,9 @@ def _brain(expression: np.ndarray, genes: Sequence[str], names: Sequence[str], r
         genes=np.array(genes),
         samples=np.array(names),
         covariates={name: typed(tuple(column)) for name, column in columns.items()},
-        description=_DESCRIPTION,
+        description="Normalised FPKM of genes in hippocampus samples of aged brains, and covariates of their donors. "
+        f"Allen Institute for Brain Science, Aging, Dementia and TBI Study, {DOWNLOAD}; J. A. Miller and others, eLife "
+        "6, 2017, e31126. The institute's terms of use allow research and other non-commercial use.",
     )
 
 

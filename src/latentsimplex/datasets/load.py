@@ -20,30 +20,6 @@ _DIGIT_VIEWS = {
     "mor": "6 morphological features",
 }
 
-_DIGITS_DESCRIPTION = (
-    "UCI Multiple Features: 2,000 handwritten digits from Dutch utility maps, 200 of each of 0 to 9, in six "
-    "views. M. van Breukelen, R. P. W. Duin, D. M. J. Tax and J. E. den Hartog, Kybernetika 34(4), 1998, "
-    "381-386. https://doi.org/10.24432/C5HC70, CC BY 4.0."
-)
-
-_LEUKAEMIA_DESCRIPTION = (
-    "Expression in 128 patients with acute lymphoblastic leukaemia of the 1,000 probe sets with the largest "
-    "standard deviation relative to their median, and 21 clinical covariates. S. Chiaretti and others, Blood "
-    "103(7), 2004, 2771-2778; from the Bioconductor package ALL, Artistic-2.0."
-)
-
-_STICK_FIGURES_DESCRIPTION = (
-    "Dancing stick figures: 900 images of 20 x 20 pixels, one hundred of each of three poses of the upper body "
-    "with three of the lower. S. Günnemann, I. Färber, M. Rüdiger and T. Seidl, KDD 2014; from the Python "
-    "package ClustPy, BSD-3-Clause."
-)
-
-_FRUIT_DESCRIPTION = (
-    "Six features of 105 images of apples, bananas and grapes in green, red and yellow. J. Hu, Q. Qian, J. Pei, "
-    "R. Jin and S. Zhu, Knowledge and Information Systems 51(3), 2017, 991-1021; from the Python package "
-    "ClustPy, BSD-3-Clause."
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Digits:
@@ -125,7 +101,7 @@ def load_digits(*, shuffle: bool = True, random_state: int | np.random.Generator
     shuffle : bool
         Whether to shuffle. False keeps the order of the file, sorted by digit.
     random_state : int, Generator or None
-        Seed of the shuffle, or the generator to draw from.
+        Of the shuffle.
 
     Returns
     -------
@@ -146,7 +122,9 @@ def load_digits(*, shuffle: bool = True, random_state: int | np.random.Generator
         views={name: arrays[name][order].astype(np.float64, order="C") for name in _DIGIT_VIEWS},
         labels=arrays["y"][order].astype(np.intp),
         view_descriptions=dict(_DIGIT_VIEWS),
-        description=_DIGITS_DESCRIPTION,
+        description="UCI Multiple Features: 2,000 handwritten digits from Dutch utility maps, 200 of each of 0 to 9, "
+        "in six views. M. van Breukelen, R. P. W. Duin, D. M. J. Tax and J. E. den Hartog, Kybernetika 34(4), 1998, "
+        "381-386. https://doi.org/10.24432/C5HC70, CC BY 4.0.",
     )
 
 
@@ -177,7 +155,9 @@ def load_leukaemia() -> Leukaemia:
         genes=arrays["probes"],
         samples=arrays["samples"],
         covariates={name: typed(column) for name, column in columns.items()},
-        description=_LEUKAEMIA_DESCRIPTION,
+        description="Expression in 128 patients with acute lymphoblastic leukaemia of the 1,000 probe sets with the "
+        "largest standard deviation relative to their median, and 21 clinical covariates. S. Chiaretti and others, "
+        "Blood 103(7), 2004, 2771-2778; from the Bioconductor package ALL, Artistic-2.0.",
     )
 
 
@@ -203,7 +183,9 @@ def load_stick_figures() -> TwoTruths:
         views={f"row {i}": np.ascontiguousarray(images[:, i]) for i in range(20)},
         labels=arrays["Y"].T.astype(np.intp, order="C"),
         label_names=("upper body", "lower body"),
-        description=_STICK_FIGURES_DESCRIPTION,
+        description="Dancing stick figures: 900 images of 20 x 20 pixels, one hundred of each of three poses of the "
+        "upper body with three of the lower. S. Günnemann, I. Färber, M. Rüdiger and T. Seidl, KDD 2014; from the "
+        "Python package ClustPy, BSD-3-Clause.",
     )
 
 
@@ -230,7 +212,9 @@ def load_fruit() -> TwoTruths:
         views={f"feature {j}": np.ascontiguousarray(arrays["X"][:, [j]]) for j in range(6)},
         labels=arrays["Y"].T.astype(np.intp, order="C"),
         label_names=("colour", "kind"),
-        description=_FRUIT_DESCRIPTION,
+        description="Six features of 105 images of apples, bananas and grapes in green, red and yellow. J. Hu, Q. "
+        "Qian, J. Pei, R. Jin and S. Zhu, Knowledge and Information Systems 51(3), 2017, 991-1021; from the Python "
+        "package ClustPy, BSD-3-Clause.",
     )
 
 

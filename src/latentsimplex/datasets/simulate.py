@@ -66,11 +66,6 @@ class Simulation:
         """Most probable cluster of each sample under the oracle, shape (n_patterns, n_samples).
 
         No method can be expected to agree better with the true labels, though on one sample it may.
-
-        Examples
-        --------
-        >>> single_view("a", n_samples=4, random_state=0).bayes_labels.shape
-        (1, 4)
         """
         return np.stack([memberships.argmax(axis=1) for memberships in self.oracle])
 
@@ -83,16 +78,10 @@ class Simulation:
         Parameters
         ----------
         pattern : int
-            Which pattern.
 
         Returns
         -------
         ndarray, shape (n_samples, n_samples)
-
-        Examples
-        --------
-        >>> single_view("c", n_samples=4, random_state=0).coassignment().shape
-        (4, 4)
         """
         memberships = self.oracle[pattern]
         return memberships @ memberships.T
@@ -116,7 +105,6 @@ def running_example(
     separation : float
         Distance between neighbouring centres, in standard deviations.
     random_state : int, Generator or None
-        Seed, or the generator to draw from.
 
     Returns
     -------
@@ -164,7 +152,6 @@ def consensus_example(
     separation : float
         Factor on the centres: 1 is the paper's, where clusters overlap heavily; more pulls them apart.
     random_state : int, Generator or None
-        Seed, or the generator to draw from.
 
     Returns
     -------
@@ -227,7 +214,6 @@ def single_view(
     n_samples : int
         Number of samples, at least 2; an odd one goes to the first cluster.
     random_state : int, Generator or None
-        Seed, or the generator to draw from.
 
     Returns
     -------
@@ -282,7 +268,6 @@ def many_views(
     concentration : float
         How far memberships spread beyond the main cluster: 0 leaves no doubt at all.
     random_state : int, Generator or None
-        Seed, or the generator to draw from.
 
     Returns
     -------

@@ -34,14 +34,9 @@ MISSING = -1
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """A covariate as levels.
+    """A covariate as levels: that of each sample (n,), from 0, where -1 is missing, and what they are.
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n,)
-        The level of each sample, from 0; -1 is missing.
-    kind : str
-        "categories" for text, "values" for numbers as they are, "quartiles" for numbers cut into quarters.
+    They are "categories" of text, "values" of numbers as they are, or "quartiles", numbers cut into quarters.
     """
 
     codes: Indices
@@ -65,20 +60,10 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Association:
-    """How labelings relate to one covariate.
+    """How labelings relate to one covariate: the NMI of each (L,), over samples with a value, and what chance gives.
 
-    Attributes
-    ----------
-    scores : ndarray, shape (L,)
-        NMI of each labeling with the covariate.
-    n_samples : int
-        Samples with a value, which alone are compared.
-    baseline : float
-        The paper's: the largest NMI of random labels with the covariate.
-    threshold : float
-        What the largest NMI exceeds in one of twenty permutations of the covariate.
-    p_value : float
-        Of the largest NMI, by permutation.
+    The baseline is the paper's, the largest NMI of random labels. The threshold is what the largest NMI exceeds in one
+    of twenty permutations of the covariate, by which it has a p-value.
     """
 
     scores: Array
@@ -138,21 +123,9 @@ def associate(
     rng: np.random.Generator,
     n_permutations: int = N_PERMUTATIONS,
 ) -> Association:
-    """Return how labelings relate to a covariate, over the samples that have a value of it.
+    """Return how distinct labelings (L, n) relate to a covariate, over the samples that have a value of it.
 
-    Parameters
-    ----------
-    labelings : (L, n) array
-        Distinct ones: repeated rows would only repeat the same numbers.
-    which : (V,) array
-        The labeling of each view. The baseline draws a random vector for each.
-    levels : Levels
-    rng : Generator
-    n_permutations : int
-
-    Returns
-    -------
-    Association
+    ``which`` (V,) is the labeling of each view: the baseline draws a random vector for each.
     """
     present = levels.present
     found = screen(

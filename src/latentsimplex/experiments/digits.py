@@ -72,7 +72,6 @@ PAPER: dict[Row, float | None] = {
 LIVE, APART, CLUSTERS = "live patterns", "views 0-4 together, 5 apart", "clusters in the consensus"
 BRIER, MISPLACED = "Brier score of pairs", "share of samples misplaced"
 DOUBT, DOUBT_HEAVIEST = "AUC of doubt, consensus", "AUC of doubt, heaviest pattern"
-QUANTITIES = (LIVE, APART, CLUSTERS, BRIER, MISPLACED, DOUBT, DOUBT_HEAVIEST)
 IDEAL = {CLUSTERS: 10.0, BRIER: 0.0, MISPLACED: 0.0, DOUBT: 1.0, DOUBT_HEAVIEST: 1.0}
 PAPER_CERTAINTY = {LIVE: 2.0, APART: 1.0}
 
@@ -193,7 +192,8 @@ def _compare_certainty(found: dict[str, list[Record]], n_samples: int) -> Table:
     constant = constant_brier(np.arange(n_samples) % 10)  # samples have equally many of each digit
     blind = {BRIER: constant, DOUBT: 0.5, DOUBT_HEAVIEST: 0.5}
     known = {AIM: IDEAL, "without information": blind, "paper": PAPER_CERTAINTY}
-    return compare_variants(QUANTITIES, known, {name: found[name] for name in VARIANTS})
+    quantities = (LIVE, APART, CLUSTERS, BRIER, MISPLACED, DOUBT, DOUBT_HEAVIEST)
+    return compare_variants(quantities, known, {name: found[name] for name in VARIANTS})
 
 
 def _write_notes(found: dict[str, list[Record]], n_samples: int) -> list[str]:

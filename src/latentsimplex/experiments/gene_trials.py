@@ -35,20 +35,9 @@ BASELINE, SEX = "largest random baseline", "MaxNMI of sex"
 
 @dataclass(frozen=True)
 class Study:
-    """What differs between data sets.
+    """What differs between data sets: names of tables and figures, what the paper reports, what a reader should know.
 
-    Attributes
-    ----------
-    name : str
-        Of the experiment and its tables.
-    figure : str
-        How the figures' names begin.
-    paper : dict of str to float
-        The quantities that the paper reports.
-    chosen : tuple of str
-        The covariates whose top genes are listed; empty takes those with the smallest p.
-    notes : tuple of str
-        What a reader should know beyond what all such studies share.
+    ``chosen`` are the covariates whose top genes are listed; empty takes those with the smallest p.
     """
 
     name: str

@@ -80,24 +80,9 @@ def run_study(
     n_samples: int | None = None,
     n_views: int = N_GENES,
 ) -> Findings:
-    """Fit the screened genes with seeds of the model, and score them against covariates.
+    """Fit the genes that a screen keeps, ``n_views`` of them, with seeds of the model; score them against covariates.
 
-    Parameters
-    ----------
-    study : Study
-    data : Brain or Leukaemia
-    seeds : range
-        Of starts and of permutations; the data are the same.
-    say : callable
-        Called with a line before each fit.
-    n_samples : int or None
-        Samples, drawn at random once for all seeds; None is all.
-    n_views : int
-        Genes that the screen keeps.
-
-    Returns
-    -------
-    Findings
+    ``n_samples`` samples, all if None, are drawn at random once for all seeds, which are of starts and permutations.
     """
     rows = _choose_samples(len(data.samples), n_samples)
     genes = screen_genes(data.expression[rows], check_count("n_views", n_views))

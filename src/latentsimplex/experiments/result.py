@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from latentsimplex.base.checks import check_count
 from latentsimplex.base.table import Table
+from latentsimplex.base.whole_files import whole_folder
 from latentsimplex.plots import save
 
 FILE_DIGITS = 6
@@ -79,20 +80,15 @@ def over_seeds(find: Callable[..., Findings]) -> Run:
         Result
         """
         given = {name: option for name, option in options.items() if option is not None}
-        found = find(list_seeds(n_seeds), progress or be_silent, **given)
+        found = find(range(check_count("n_seeds", n_seeds)), progress or be_silent, **given)
         out = Path(out)
-        out.mkdir(parents=True, exist_ok=True)
-        for name, table in {**found.tables, **found.long_tables}.items():
-            table.to_csv(out / f"{name}.csv", FILE_DIGITS)
-        paths = [save(figure, out / f"{name}.png") for name, figure in found.figures.items()]
-        return Result(found.tables, paths, found.notes)
+        with whole_folder(out) as part:
+            for name, table in {**found.tables, **found.long_tables}.items():
+                table.to_csv(part / f"{name}.csv", FILE_DIGITS)
+            figures = [save(figure, part / f"{name}.png").name for name, figure in found.figures.items()]
+        return Result(found.tables, [out / name for name in figures], found.notes)
 
     return run
-
-
-def list_seeds(n_seeds: int) -> range:
-    """Return the seeds of ``n_seeds`` repetitions."""
-    return range(check_count("n_seeds", n_seeds))
 
 
 def be_silent(line: str) -> None:

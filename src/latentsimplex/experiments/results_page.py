@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from latentsimplex.base.checks import check_count
+from latentsimplex.base.whole_files import whole_file
 from latentsimplex.experiments.model import DEFAULT_SETTINGS, PAPER_SETTINGS
-from latentsimplex.experiments.result import AIM, Progress, Record, be_silent, list_seeds, spread
+from latentsimplex.experiments.result import AIM, Progress, Record, be_silent, spread
 from latentsimplex.experiments.results_parts import SIZES, Part, Records, list_parts
 
 COLUMNS = ("experiment", "quantity", "paper", "`paper()`", "default", "best peer", "which peer", "ceiling")
@@ -37,13 +39,14 @@ def write_page(
     replace_section(text, size, "")  # a page without the markers is refused before anything is run
     body = make_section(size, n_seeds, progress)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(replace_section(text, size, body), encoding="utf-8")
+    with whole_file(path) as part:
+        part.write_text(replace_section(text, size, body), encoding="utf-8")
 
 
 def make_section(size: str, n_seeds: int | None = None, progress: Progress | None = None) -> str:
     """Return the section of a size: what was run, and the table in Markdown."""
     of = SIZES[size]
-    seeds = list_seeds(of.n_seeds if n_seeds is None else n_seeds)
+    seeds = range(of.n_seeds if n_seeds is None else check_count("n_seeds", n_seeds))
     rows: list[list[str]] = []
     say = progress or be_silent
     for part in list_parts(of):

@@ -10,18 +10,25 @@ AnnData    "layers", "obsm"       each layer; each table of ``obsm``
 MuData     "modalities"           X of each modality
 ========== ====================== ===============================================
 
-:mod:`latentsimplex.results.containers` writes what a fit found into them.
+``LatentSimplexPosition(views=...)`` takes the same words for an AnnData, and groups of variables as of any table. Its
+"whole" leaves a MuData as it is, in modalities. :mod:`latentsimplex.results.containers` writes what a fit found into
+them, and what it wrote is never a view.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from latentsimplex.base.libraries import is_instance_of
 from latentsimplex.base.types import Array
-from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_rows, group_columns
+from latentsimplex.inputs.column_groups import group_columns, is_word
+from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_rows
+from latentsimplex.inputs.numbers import read_numbers
 
 
 def views_of(data: Any, views: str | None = None, layer: str | None = None) -> dict[str, NamedTable]:
@@ -35,9 +42,9 @@ def views_of(data: Any, views: str | None = None, layer: str | None = None) -> d
     layer : str or None
         The layer of an AnnData to take in place of X.
     """
-    if is_instance_of(data, "mudata", "MuData"):
+    if is_mudata(data):
         return _modalities(data, views, layer)
-    if not is_instance_of(data, "anndata", "AnnData"):
+    if not is_anndata(data):
         raise ValueError(
             f"The data are {type(data).__name__}, neither AnnData nor MuData: give one of these, or pass arrays "
             "and frames to fit as they are."
@@ -48,47 +55,96 @@ def views_of(data: Any, views: str | None = None, layer: str | None = None) -> d
                 f"views={views!r} takes whole tables, not layer={layer!r}: give one of the two."
             )
         return _tables(data, views)
-    table = NamedTable(_values(data, layer), _names(data.var_names), _names(data.obs_names))
+    values = _dense(_values(data, layer), "X" if layer is None else f"layers[{layer!r}]")
+    table = NamedTable(values, _names(data.var_names), _names(data.obs_names))
     if views == "whole":
         return {"X" if layer is None else layer: table}
     return _cut(table, _groups(data, "columns" if views is None else views))
 
 
-def is_instance_of(data: Any, library: str, name: str) -> bool:
-    """Return whether the data are of a class, without importing the library that it comes from."""
-    return any(c.__name__ == name and c.__module__.split(".")[0] == library for c in type(data).__mro__)
+def open_container(data: Any, views: Any) -> tuple[Any, Any]:
+    """Return the tables of an AnnData or a MuData and how they are still to be cut; other data as they are."""
+    if is_mudata(data):
+        return views_of(data, None if is_word(views, "whole") else views), "whole"
+    if not is_anndata(data):
+        return data, views
+    if not isinstance(views, str) or views in ("whole", "columns"):
+        return anndata_table(data), views
+    return views_of(data, views), "whole"
+
+
+def anndata_table(data: Any) -> NamedTable:
+    """Return X of an AnnData with its names, sparse where it is."""
+    return NamedTable(_values(data, None), _names(data.var_names), _names(data.obs_names))
+
+
+def is_anndata(data: Any) -> bool:
+    """Return whether the data are an AnnData."""
+    return is_instance_of(data, "anndata", "AnnData")
+
+
+def is_mudata(data: Any) -> bool:
+    """Return whether the data are a MuData."""
+    return is_instance_of(data, "mudata", "MuData")
+
+
+def membership_tables(data: Any, key: str) -> list[str]:
+    """Return the names in ``obsm`` of the memberships that were written under a key."""
+    return [name for name in data.obsm if re.fullmatch(rf"X_{re.escape(key)}_memberships_\d+", name)]
 
 
 def _names(names: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def _dense(values: Any) -> Array:
-    return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+def _dense(values: Any, label: str) -> Array:
+    numbers = read_numbers(values, label)
+    return numbers.toarray() if sparse.issparse(numbers) else numbers
 
 
-def _values(data: Any, layer: str | None, which: str = "The AnnData") -> Array:
-    if layer is None:
-        if data.X is None:
-            raise ValueError(
-                f'{which} has no X: give it one or, of an AnnData, take a layer, "layers" or "obsm".'
-            )
-        return _dense(data.X)
-    if layer not in data.layers:
-        raise UnknownViews(f"layer={layer!r} is unknown: the layers are {_listed(data.layers)}.")
-    return _dense(data.layers[layer])
+def _values(data: Any, layer: str | None, which: str = "The AnnData") -> Any:
+    """Return X or a layer, sparse where it is."""
+    if layer is not None:
+        if layer not in data.layers:
+            raise UnknownViews(f"layer={layer!r} is unknown: the layers are {_listed(_layers(data))}.")
+        return data.layers[layer]
+    if data.X is None:
+        raise ValueError(
+            f'{which} has no X: give it one or, of an AnnData, take a layer, "layers" or "obsm".'
+        )
+    return data.to_memory().X if data.isbacked else data.X
+
+
+def _layers(data: Any) -> list[str]:
+    """Return the names of the layers; newer releases of anndata list X among them, as None."""
+    return [name for name in data.layers if name is not None]
 
 
 def _tables(data: Any, kind: str) -> dict[str, NamedTable]:
-    """Return each layer, or each table of ``obsm``, as a view."""
-    entries = {str(name): _dense(values) for name, values in getattr(data, kind).items()}
+    """Return each layer, or each table of ``obsm``, as a view, but for results of fits before."""
+    if kind == "layers":
+        entries = {name: data.layers[name] for name in _layers(data)}
+    else:
+        written = {name for key in _written_keys(data) for name in membership_tables(data, key)}
+        entries = {name: data.obsm[name] for name in data.obsm if name not in written}
     if not entries:
-        raise UnknownViews(f"The AnnData holds no {kind}: choose other views.")
-    samples = _names(data.obs_names)
+        raise UnknownViews(f"The AnnData holds no {kind} to take as views: choose other views.")
+    tables = {name: _dense(values, f"{kind}[{name!r}]") for name, values in entries.items()}
+    # the first view names the samples for all of them
+    index = dict.fromkeys(tables) | {next(iter(tables)): _names(data.obs_names)}
     return {
-        name: NamedTable(values, [f"{name}{j}" for j in range(values.shape[1])], samples)
-        for name, values in entries.items()
+        name: NamedTable(values, [f"{name}{j}" for j in range(values.shape[1])], index[name])
+        for name, values in tables.items()
     }
+
+
+def _written_keys(data: Any) -> list[str]:
+    """Return the keys under which results of fits were written."""
+    return [
+        key
+        for key, entry in data.uns.items()
+        if isinstance(entry, Mapping) and {"view_patterns", "consensus_weights"} <= set(entry)
+    ]
 
 
 def _groups(data: Any, views: str) -> list[str]:
@@ -124,7 +180,9 @@ def _modalities(data: Any, views: str | None, layer: str | None) -> dict[str, Na
         raise UnknownViews(f"{given} does not go with MuData, whose views are its modalities: leave it out.")
     parts = {
         str(name): NamedTable(
-            _values(part, None, f"The modality {str(name)!r}"), _names(part.var_names), _names(part.obs_names)
+            _dense(_values(part, None, f"The modality {str(name)!r}"), f"X of the modality {str(name)!r}"),
+            _names(part.var_names),
+            _names(part.obs_names),
         )
         for name, part in data.mod.items()
     }

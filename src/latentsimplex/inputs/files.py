@@ -3,8 +3,8 @@
 =================== ==========================================================================
 file                holds
 =================== ==========================================================================
-.csv, .tsv          a table below a line of column names. Its first column names the samples if it
-                    holds anything but numbers, or is called sample, id, index, name or nothing.
+.csv, .tsv          a table below a line of column names (:mod:`latentsimplex.inputs.delimited_text`),
+                    of which one may name the samples (:mod:`latentsimplex.inputs.column_roles`).
                     .csv.gz and .tsv.gz are the same, compressed
 .parquet            a table, likewise; a pandas index names the samples
 .npy                a table, or views as an array (V, n, p)
@@ -17,26 +17,27 @@ several files       a view each, named by the file. Samples that have names are 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
+from latentsimplex.base.interruption import interrupted_while
 from latentsimplex.base.libraries import import_optional
 from latentsimplex.base.types import Array
+from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.containers import views_of
-from latentsimplex.inputs.delimited_text import names_samples, read_lines, read_table
+from latentsimplex.inputs.delimited_text import find_delimiter, read_lines, read_table
+from latentsimplex.inputs.file_faults import readable
 from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_rows
-from latentsimplex.inputs.views import row_names
-
-NUMBERS = "biuf"
-"""NumPy's letters for the kinds of numbers."""
+from latentsimplex.inputs.numbers import is_missing
+from latentsimplex.inputs.numpy_files import read_arrays
+from latentsimplex.inputs.parquet_files import read_parquet
 
 Found = dict[str, NamedTable] | Array
 """Tables by name, or views without any names as one array (V, n, p), which the estimator takes in at once."""
@@ -49,7 +50,14 @@ class Given(NamedTuple):
     views: Any
 
 
-def read_data(paths: Sequence[Path], views: str = "whole", layer: str | None = None) -> Given:
+def read_data(
+    paths: Sequence[Path],
+    views: str = "whole",
+    layer: str | None = None,
+    roles: ColumnRoles | None = None,
+    memory_limit: float = math.inf,
+    missing: str = "raise",
+) -> Given:
     """Return the data in one or several files, and how they are cut into views.
 
     Parameters
@@ -61,50 +69,75 @@ def read_data(paths: Sequence[Path], views: str = "whole", layer: str | None = N
         also "layers", "obsm" or the name of a column of ``var``.
     layer : str or None
         The layer of the .h5ad to take in place of X.
+    roles : ColumnRoles or None
+        Which column names the samples and which are left out, of tables whose columns have names.
+    memory_limit : float
+        In bytes: what a file may hold.
+    missing : "raise" or "pairwise"
+        Whether missing cells are refused.
 
     Raises
     ------
     OSError
         If a file is missing or cannot be read.
+    MemoryError
+        If a file holds more than ``memory_limit``.
     ValueError
         If a file does not hold what its name says, or holds something else than finite numbers;
-        :class:`latentsimplex.inputs.named_table.UnknownViews` if it cannot be cut as ``views`` and ``layer`` say.
+        :class:`latentsimplex.inputs.named_table.UnknownViews` if it cannot be cut as ``views`` and ``layer`` say, or
+        has no such columns as ``roles`` names.
     """
-    if layer is not None and (len(paths) > 1 or _kind(paths[0]) != ".h5ad"):
+    kinds = [_kind(path) for path in paths]
+    roles = ColumnRoles() if roles is None else roles
+    if layer is not None and kinds != [".h5ad"]:
         raise UnknownViews(f"layer={layer!r} is for one .h5ad file: leave it out.")
+    if roles and not any(READERS.get(kind) in (_read_text, _read_parquet) for kind in kinds):
+        raise UnknownViews("--index, --no-index and --drop are for .csv, .tsv and .parquet: leave them out.")
     if len(paths) > 1:
         if views != "whole":
             raise UnknownViews(
                 f"views={views!r} cuts one table, but {len(paths)} files were given: each is a view, so leave it out."
             )
-        return Given(align_rows(_named_by_file(paths)), "whole")
+        tables = _named_by_file(paths, roles, memory_limit, missing)
+        roles.check_dropped()
+        return Given(align_rows(tables), "whole")
     (path,) = paths
-    tables, cut = _read(path, views, layer)
+    found, cut = _read(path, roles, memory_limit, missing, views, layer)
+    roles.check_dropped()
     if cut == "whole":
-        return Given(tables, "whole")
+        return Given(found, "whole")
     table = _only(
-        tables,
+        found,
         UnknownViews(f"views={views!r} cuts one table, but {path.name} holds several views: leave it out."),
     )
     _warn_repeated(table.columns, f"columns of {path.name}", "make their names unique to tell them apart")
     return Given(table, cut if cut == "columns" else _groups(Path(cut), table, path))
 
 
-def _read(path: Path, views: str = "whole", layer: str | None = None) -> tuple[Found, str]:
-    """Return what is in a file, all of it numbers, and how it is still to be cut."""
+def _read(
+    path: Path,
+    roles: ColumnRoles,
+    memory_limit: float,
+    missing: str,
+    views: str = "whole",
+    layer: str | None = None,
+) -> tuple[Found, str]:
+    """Return what is in a file, and how it is still to be cut."""
     kind = _kind(path)
     cut = views
-    if kind in CONTAINERS:
-        found, cut = _container_views(path, views, layer)
-    elif views in ("whole", "columns") or Path(views).is_file():
-        found = READERS[kind](path)
-    else:
-        raise UnknownViews(
-            f"views={views!r} is unknown: choose whole, columns or a CSV file that gives for each column its view."
-        )
+    with interrupted_while(f"reading {path.name}"):
+        if kind in CONTAINERS:
+            found, cut = _container_views(path, views, layer)
+        elif views in ("whole", "columns") or Path(views).is_file():
+            found = READERS[kind](path, roles, memory_limit)
+        else:
+            raise UnknownViews(
+                f"views={views!r} is unknown: choose whole, columns or a CSV file that gives for each column its view."
+            )
     for name, table in found.items() if isinstance(found, dict) else ():
         which = path.name if len(found) == 1 else f"{name!r} in {path.name}"
-        _check_finite(table, which)
+        if missing == "raise":
+            _check_finite(table, which)
         _warn_repeated(table.index or [], f"samples of {which}", "tables of the fit will repeat that name")
     return found, cut
 
@@ -132,16 +165,19 @@ def _check_finite(table: NamedTable, which: str) -> None:
     values = table.to_numpy()
     if not values.shape[1]:
         raise ValueError(f"{which} has no columns of numbers: give each sample at least one number.")
-    rows, columns = np.nonzero(~np.isfinite(values))
+    known = (
+        ~np.vectorize(is_missing, otypes=[bool])(values) if values.dtype == object else np.isfinite(values)
+    )
+    rows, columns = np.nonzero(~known)
     if not len(rows):
         return
     i, j = int(rows[0]), int(columns[0])
     sample = f"row {i + 1}" if table.index is None else f"sample {table.index[i]!r}"
-    what = "no number" if np.isnan(values[i, j]) else "an infinite number"
+    what = "nothing" if is_missing(values[i, j]) else "an infinite number"
     others = "" if len(rows) == 1 else f", the first of {len(rows):,} such cells"
     raise ValueError(
-        f"{which} has {what} in the column {table.columns[j]!r} of {sample}{others}: fill it in, or drop the sample "
-        "from every view."
+        f"{which} has {what} in the column {table.columns[j]!r} of {sample}{others}: compare samples on the columns "
+        "that both have with --missing pairwise, fill it in, or drop the sample from every view."
     )
 
 
@@ -151,14 +187,16 @@ def _warn_repeated(names: list[str], which: str, then: str) -> None:
         warnings.warn(f"Several {which} are called {repeated[0]!r}: {then}.", UserWarning, stacklevel=4)
 
 
-def _named_by_file(paths: Sequence[Path]) -> dict[str, NamedTable]:
+def _named_by_file(
+    paths: Sequence[Path], roles: ColumnRoles, memory_limit: float, missing: str
+) -> dict[str, NamedTable]:
     """Return the table in each file."""
     tables: dict[str, NamedTable] = {}
     for path in paths:
         if (name := _stem(path)) in tables:
             raise ValueError(f"Two files are called {name!r}, which names their views: rename one of them.")
         tables[name] = _only(
-            _read(path)[0],
+            _read(path, roles, memory_limit, missing)[0],
             ValueError(f"{path.name} holds several views: give it alone, or files with one table each."),
         )
     return tables
@@ -174,7 +212,7 @@ def _only(tables: Found, otherwise: ValueError) -> NamedTable:
 def _groups(groups: Path, table: NamedTable, path: Path) -> list[str]:
     """Return the view of each column of a table, by a CSV file of columns and views below a first line."""
     view_of: dict[str, str] = {}
-    for number, cells in islice(read_lines(groups, ","), 1, None):
+    for number, cells in islice(read_lines(groups, find_delimiter(groups)), 1, None):
         if len(cells) != 2:
             raise ValueError(
                 f"Line {number} of {groups.name} has {len(cells)} cells: give a column and its view."
@@ -189,103 +227,16 @@ def _groups(groups: Path, table: NamedTable, path: Path) -> list[str]:
     return [view_of[name] for name in table.columns]
 
 
-def _read_text(path: Path) -> dict[str, NamedTable]:
-    return {_stem(path): read_table(path, "\t" if _kind(path).startswith(".tsv") else ",")}
+def _read_text(path: Path, roles: ColumnRoles, memory_limit: float) -> Found:
+    return {_stem(path): read_table(path, roles, memory_limit)}
 
 
-def _read_parquet(path: Path) -> dict[str, NamedTable]:
-    """Return a table that pandas with pyarrow, or polars, reads, by the name of its file."""
-    if find_spec("pandas") and find_spec("pyarrow"):
-        pandas = import_optional("pandas", "Reading .parquet")
-        frame = _readable(pandas.read_parquet, path, "a parquet file")
-        columns = {str(name): frame[name].to_numpy(na_value=np.nan) for name in frame.columns}
-        return _from_columns(columns, path, row_names(frame))
-    polars = import_optional("polars", "Reading .parquet", "containers")
-    frame = _readable(polars.read_parquet, path, "a parquet file")
-    columns = {name: frame[name].to_numpy() for name in frame.columns}
-    return _from_columns(columns, path, columns.pop("__index_level_0__", None))  # what pandas calls its index
+def _read_parquet(path: Path, roles: ColumnRoles, memory_limit: float) -> Found:
+    return {_stem(path): read_parquet(path, roles, memory_limit)}
 
 
-def _readable(read: Callable[[Path], Any], path: Path, kind: str) -> Any:
-    """Return what another library reads; whatever it raises on a file that is not its own is one sentence."""
-    try:
-        return read(path)
-    except PermissionError:
-        raise
-    except Exception as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise ValueError(f"{path.name} is not {kind} that can be read ({reason}): write it again.") from error
-
-
-def _from_columns(columns: dict[str, np.ndarray], path: Path, index: Any = None) -> dict[str, NamedTable]:
-    """Return columns of a frame as a table; the first names the samples unless there is an index."""
-    if index is None and columns:
-        first = next(iter(columns))
-        if names_samples(first) or columns[first].dtype.kind not in NUMBERS:
-            index = columns.pop(first)
-    samples = None if index is None else [str(name) for name in index]
-    for name, column in columns.items():
-        try:
-            columns[name] = column.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"The column {name!r} of {path.name} holds something else than numbers: encode it, or leave it out."
-            ) from None
-    if not columns:
-        raise ValueError(f"{path.name} has no columns of numbers: give each sample at least one number.")
-    return {_stem(path): NamedTable(np.column_stack(list(columns.values())), list(columns), samples)}
-
-
-def _read_numpy(path: Path) -> Found:
-    """Return a view for each array or, of one with three axes, for each of its tables."""
-    found = _loaded(path)
-    samples = found.pop("samples") if "samples" in found and len(found) > 1 else None
-    index = None if samples is None else [str(name) for name in samples]
-    if not found:
-        raise ValueError(f"{path.name} holds no arrays: put a view into it, samples by features.")
-    for name, array in found.items():
-        _check_array(array, f"{name!r} in {path.name}", index)
-    stacked = [name for name, array in found.items() if array.ndim == 3]
-    if stacked and len(found) > 1:
-        raise ValueError(
-            f"{stacked[0]!r} in {path.name} has three axes and is not alone: keep only that array."
-        )
-    if stacked and index is None:
-        return found[stacked[0]]
-    views = {f"view{v}": view for v, view in enumerate(found[stacked[0]])} if stacked else found
-    return {
-        name: NamedTable(array.astype(np.float64), [f"x{j}" for j in range(array.shape[1])], index)
-        for name, array in views.items()
-    }
-
-
-def _loaded(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays in a file by name; a single array has the file's."""
-    try:
-        with open(path, "rb") as file:
-            found = np.load(file, allow_pickle=False)
-            return {_stem(path): found} if isinstance(found, np.ndarray) else dict(found)
-    except (ValueError, EOFError, BadZipFile) as error:
-        reason = "it holds Python objects" if "allow_pickle" in str(error) else str(error).rstrip(".")
-        raise ValueError(
-            f"{path.name} is not a file of NumPy arrays of numbers ({reason}): write it with np.save or np.savez."
-        ) from None
-
-
-def _check_array(array: np.ndarray, which: str, index: list[str] | None) -> None:
-    if array.ndim not in (2, 3):
-        axes = "1 axis" if array.ndim == 1 else f"{array.ndim} axes"
-        raise ValueError(
-            f"{which} has {axes} and a view has two, samples by features: reshape it, or leave it out if it is labels."
-        )
-    if array.dtype.kind not in NUMBERS:
-        raise ValueError(
-            f"{which} holds {array.dtype} values, and views are numbers: encode it, or leave it out."
-        )
-    if index is not None and len(index) != array.shape[-2]:
-        raise ValueError(
-            f"{which} has {array.shape[-2]} rows and samples has {len(index)} names: make them equal."
-        )
+def _read_numpy(path: Path, roles: ColumnRoles, memory_limit: float) -> Found:
+    return read_arrays(path, _stem(path), memory_limit)
 
 
 def _container_views(path: Path, views: str, layer: str | None) -> tuple[Found, str]:
@@ -302,12 +253,12 @@ def read_container(path: Path) -> Any:
     """Return the AnnData or the MuData in a file."""
     kind = _kind(path)
     library = import_optional(CONTAINERS[kind], f"Reading {kind}", "containers")
-    return _readable(getattr(library, f"read_{kind[1:]}"), path, f"a file of {CONTAINERS[kind]}")
+    return readable(getattr(library, f"read_{kind[1:]}"), path, f"a file of {CONTAINERS[kind]}")
 
 
 CONTAINERS = {".h5ad": "anndata", ".h5mu": "mudata"}
 """The library that reads each kind of container."""
-READERS: dict[str, Callable[[Path], Found]] = {
+READERS: dict[str, Callable[[Path, ColumnRoles, float], Found]] = {
     ".csv": _read_text,
     ".csv.gz": _read_text,
     ".tsv": _read_text,

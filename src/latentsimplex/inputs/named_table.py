@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from latentsimplex.base.types import Array
+from latentsimplex.inputs.numbers import read_cells
 
 
 class UnknownViews(ValueError):
@@ -17,6 +18,8 @@ class UnknownViews(ValueError):
 @dataclass(frozen=True, eq=False)
 class NamedTable:
     """Numbers (n, p) with a name for each column and, where they are known, for each row.
+
+    Where some columns hold categories, the values are objects: numbers, and text or None.
 
     >>> import numpy as np
     >>> from latentsimplex.inputs.views import as_views
@@ -38,52 +41,91 @@ class NamedTable:
         return NamedTable(self.values[[position[name] for name in names]], self.columns, names)
 
 
-def group_columns(labels: Iterable[Any]) -> dict[Any, list[int]]:
-    """Return the columns of each label, labels in the order in which they appear.
-
-    >>> group_columns(["late", "early", "late"])
-    {'late': [0, 2], 'early': [1]}
-    """
-    groups: dict[Any, list[int]] = {}
-    for j, label in enumerate(labels):
-        groups.setdefault(label, []).append(j)
-    return groups
-
-
 def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
-    """Return the tables with rows in the order of the first that names them, or raise ValueError.
-
-    A table without row names stays as it is.
+    """Return the tables with rows matched by name, as :func:`match_rows` does.
 
     >>> import numpy as np
     >>> first, second = NamedTable(np.eye(2), ["x", "y"], ["a", "b"]), NamedTable(np.eye(2), ["x", "y"], ["b", "a"])
     >>> align_rows({"first": first, "second": second})["second"].values.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    named = {name: table.index for name, table in tables.items() if table.index is not None}
+    samples, orders = match_rows(list(tables), [table.index for table in tables.values()])
+    return {
+        name: table if samples is None or order is None else table.rows(samples)
+        for (name, table), order in zip(tables.items(), orders, strict=True)
+    }
+
+
+def match_rows(
+    tables: Sequence[str], names: Sequence[list[str] | None]
+) -> tuple[list[str] | None, list[list[int] | None]]:
+    """Return the names of the samples and, for each table, the order that brings its rows into theirs, or raise.
+
+    The first table with names gives the order. One without names goes by position, which it can only where all others
+    have one order. No order is that of rows that stay where they are.
+
+    Parameters
+    ----------
+    tables : sequence of str
+        What errors call the tables.
+    names : sequence of lists of str, or None
+        Of the rows of each table.
+
+    Examples
+    --------
+    >>> match_rows(["one", "two", "three"], [["a", "b"], ["b", "a"], ["a", "b"]])
+    (['a', 'b'], [None, [1, 0], None])
+    """
+    orders: list[list[int] | None] = [None] * len(names)
+    named = [(i, own) for i, own in enumerate(names) if own is not None]
     if not named:
-        return dict(tables)
-    first, samples = next(iter(named.items()))
-    moved = {name for name, own in named.items() if own != samples}
-    for name in moved:
-        _check_same_samples(first, samples, name, named[name])
-    return {name: table.rows(samples) if name in moved else table for name, table in tables.items()}
+        return None, orders
+    first, samples = named[0]
+    if len(named) > 1:
+        _check_unique(tables[first], samples)
+    moved = [i for i, own in named if own != samples]
+    for i in moved:
+        own = names[i] or []
+        _check_unique(tables[i], own)
+        _check_same_samples(tables[first], samples, tables[i], own)
+        place = {name: j for j, name in enumerate(own)}
+        orders[i] = [place[name] for name in samples]
+    if moved and len(named) < len(names):
+        unnamed = next(table for table, own in zip(tables, names, strict=True) if own is None)
+        raise ValueError(
+            f"{unnamed} has no row names, and {tables[first]} and {tables[moved[0]]} have theirs in different orders: "
+            "name its rows too, or put all views in one order."
+        )
+    return samples, orders
+
+
+def _check_unique(table: str, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name, times in Counter(names).items() if times > 1)
+        raise ValueError(
+            f"{table} has {twice!r} more than once among its row names, by which views are matched: name each sample "
+            "once or, where all views are in one order, leave out the names."
+        )
 
 
 def _check_same_samples(first: str, samples: list[str], second: str, others: list[str]) -> None:
-    for name, own in ((first, samples), (second, others)):
-        if len(set(own)) < len(own):
-            twice = next(sample for sample, times in Counter(own).items() if times > 1)
-            raise ValueError(
-                f"{first} and {second} have different row names, and {name} has {twice!r} more than once: "
-                "put the samples of all views in one order, or name each sample once."
-            )
-    for here, there, own, other in ((first, second, samples, others), (second, first, others, samples)):
-        if lacking := sorted(set(own) - set(other)):
-            raise ValueError(
-                f"{there} lacks {len(lacking)} of the {len(own)} samples of {here}, such as {lacking[0]!r}: "
-                "keep the samples that all views share."
-            )
+    lacking, extra = _list_absent(samples, others), _list_absent(others, samples)
+    if not lacking and not extra:
+        return
+    if lacking:
+        problem = (
+            f"{second} lacks {len(lacking)} of the {len(samples)} samples of {first}, such as {lacking[0]!r}"
+        )
+        problem += f", and has {len(extra)} that are not in {first}, such as {extra[0]!r}" if extra else ""
+    else:
+        problem = f"{first} lacks {len(extra)} of the {len(others)} samples of {second}, such as {extra[0]!r}"
+    raise ValueError(f"{problem}: name samples alike in all views, and keep those that all views share.")
+
+
+def _list_absent(names: list[str], others: list[str]) -> list[str]:
+    """Return the names that are not among others."""
+    known = set(others)
+    return [name for name in names if name not in known]
 
 
 def with_samples(frame: Any, column: str) -> NamedTable:
@@ -102,4 +144,4 @@ def with_samples(frame: Any, column: str) -> NamedTable:
         raise ValueError(f"There is no column {column!r}: the columns are {listed}.")
     others = [name for name in frame.columns if name != column]
     index = [str(name) for name in frame[column].to_list()]
-    return NamedTable(frame[others].to_numpy(), [str(name) for name in others], index)
+    return NamedTable(read_cells(frame[others], "the frame"), [str(name) for name in others], index)

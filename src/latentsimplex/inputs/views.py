@@ -1,34 +1,44 @@
 """Views of the same samples: data in any form, turned into a sequence of named (n, p) arrays.
 
-========================================= =============================================
+========================================= ===================================================================
 input                                     views
-========================================= =============================================
+========================================= ===================================================================
 list or tuple of 2-D arrays or frames     one each, named view0, view1, ...
 dict of them                              one each, named by the keys
 (V, n, p) array, (V, n, n) precomputed    one each
-2-D array or frame, ``views="whole"``     a single view
+2-D array or frame, ``views="whole"``     a single view or, of columns with levels, one per first level
 the same, ``views="columns"``             one per column
-the same, ``views=[label, ...]``          one per distinct label, in order of appearance
-========================================= =============================================
+the same, ``views=[label, ...]``          one per distinct label, in order of appearance; also a dict or
+                                          a Series (:mod:`latentsimplex.inputs.column_groups`)
+AnnData                                   as a frame: X, or what ``views`` says
+MuData                                    one per modality
+========================================= ===================================================================
 
-A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input stays sparse and
-is made dense one view at a time.
+Rows are matched by name: views whose names are in another order are put into that of the first view that has names, and
+other names raise. An index that is 0, 1, ..., n - 1 in every view is no names. What has no index, such as an array, is
+matched by position, and so it cannot stand beside views in different orders.
+
+A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input stays sparse and is made dense one
+view at a time or, where a view is wide, a few features at a time (:mod:`latentsimplex.base.wide_table`).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from latentsimplex.base.libraries import FRAME_LIBRARIES
+from latentsimplex.base.libraries import FRAME_LIBRARIES, is_instance_of
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.inputs.named_table import group_columns
+from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
+from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
+from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
+from latentsimplex.inputs.named_table import match_rows
+from latentsimplex.inputs.numbers import are_moderate, check_table, read_numbers, read_table
 
 
 @dataclass(frozen=True)
@@ -45,40 +55,63 @@ class Views(Sequence[Array]):
     feature_names: list[str] | None
     n_samples: int
     widths: list[int]
-    load: Callable[[int], Array]
+    load: Callable[[int], Any]
     stack: Array | None = None
     frame_library: str | None = None
+    has_missing: bool = False
+    columns: Callable[[int], list[str] | None] | None = None
+    units: Callable[[int], Array | None] = lambda v: None
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def tables(self, members: Indices) -> Array:
-        """Return some views that have one number of features as an array (b, n, p): not to change."""
-        if self.stack is None:
-            return np.stack([self.load(int(v)) for v in members])
+    def tables(self, members: Indices) -> Array | WideTable:
+        """Return some views that have one number of features as an array (b, n, p), or a wide one: not to change."""
+        if self.stack is None or len(members) == 1:
+            return join_tables([self.table(int(v)) for v in members])
         in_a_row = len(members) > 0 and bool((np.diff(members) == 1).all())
         return self.stack[members[0] : members[-1] + 1] if in_a_row else self.stack[members]
+
+    def name_features(self, v: int) -> list[str]:
+        """Return the names of a view's features: x0, x1, ... where the data have none."""
+        named = None if self.columns is None else self.columns(v)
+        return [f"x{j}" for j in range(self.widths[v])] if named is None else named
+
+    def find_units(self, v: int) -> Array:
+        """Return what a view's features are multiplied by and what is added (2, p), to have them in their own units."""
+        units = self.units(v)
+        return np.array([[1.0], [0.0]]) * np.ones(self.widths[v]) if units is None else units
 
     def __getitem__(self, v: Any) -> Any:
         if not 0 <= v < len(self):
             raise IndexError(f"view {v} of {len(self)}")
-        return self.load(v)
+        return _dense(self.load(v))
+
+    def table(self, v: int) -> Array | WideTable:
+        """Return a view as a fit reads it: as an array or, where it is wide, a few features at a time."""
+        held = self.load(v)
+        return WideTable(held) if is_wide(held) and not self.has_missing else _dense(held)
 
 
-def as_views(data: Any, views: Any = "whole", precomputed: bool = False) -> Views:
+def as_views(data: Any, views: Any = "whole", precomputed: bool = False, missing: str = "raise") -> Views:
     """Return the views of ``data``, or raise one clear error.
 
     Parameters
     ----------
     data : any input form of the module's table
-    views : "whole", "columns" or one label per column
-        How to cut a single table into views.
+    views : "whole", "columns", one label per column, or a dict
+        How to cut a single table into views; of AnnData also a word of :mod:`latentsimplex.inputs.containers`.
     precomputed : bool
         Each view is an n x n similarity; one 2-D array is then one view.
+    missing : "raise" or "pairwise"
+        Whether missing cells are refused.
     """
-    if not (views in ("whole", "columns") if isinstance(views, str) else hasattr(views, "__iter__")):
-        raise ValueError(f'views={views!r} is unknown: use "whole", "columns" or one group label per column.')
-    if _is_plain_stack(data) and _is_whole(views):
+    if hasattr(data, "obs"):
+        data, views = open_container(data, views)
+    is_whole = isinstance(views, str) and views == "whole"
+    if not is_whole:
+        check_grouping(views)
+    if is_whole and _is_plain_stack(data):
         return _from_stack(data)
     if isinstance(data, Mapping) and not sparse.issparse(data):  # SciPy's DOK matrices are dicts too
         parts, labels = list(data.values()), [f"views[{key!r}]" for key in data]
@@ -88,22 +121,18 @@ def as_views(data: Any, views: Any = "whole", precomputed: bool = False) -> View
         labels = [f"views[{v}]" for v in range(len(parts))]
         names = [f"view{v}" for v in range(len(parts))]
     else:
-        return _from_table(data, views, precomputed)
-    if not _is_whole(views):
+        return _from_table(_open_part(data, "X"), views, precomputed, missing)
+    if not is_whole:
         raise ValueError(
             f"views={_short(views)} cuts one 2-D table into views, but the data already hold {len(parts)} views: "
             'leave views="whole".'
         )
-    return _from_parts(parts, labels, names)
-
-
-def _is_whole(views: Any) -> bool:
-    return isinstance(views, str) and views == "whole"
+    return _from_parts(parts, labels, names, precomputed, missing)
 
 
 def _is_collection(data: Any) -> bool:
-    if isinstance(data, np.ndarray):
-        return data.ndim == 3
+    if isinstance(getattr(data, "shape", None), tuple):
+        return len(data.shape) == 3 and not sparse.issparse(data)
     # a plain list of lists of numbers is one table; a list of tables is a collection of views
     return isinstance(data, (list, tuple)) and (
         not data or _n_dimensions(data[0]) != 1 or hasattr(data[0], "shape")
@@ -118,10 +147,23 @@ def _n_dimensions(item: Any) -> int:
     return 0
 
 
-def _from_parts(parts: list[Any], labels: list[str], names: list[str]) -> Views:
+def _from_parts(
+    parts: list[Any], labels: list[str], names: list[str], precomputed: bool, missing: str
+) -> Views:
     if not parts:
         raise ValueError("The data hold no views (an empty collection): pass at least one table of samples.")
-    tables = [_table(part, label) for part, label in zip(parts, labels, strict=True)]
+    parts = [_open_part(part, label) for part, label in zip(parts, labels, strict=True)]
+    read = [read_table(part, label) for part, label in zip(parts, labels, strict=True)]
+    missing = "raise" if precomputed else missing
+    tables = [check_table(one.table, label, missing) for one, label in zip(read, labels, strict=True)]
+    row_names = _names_of_rows(parts)
+    sample_names, orders = match_rows(labels, row_names) if any(row_names) else (None, [])
+    for v, order in enumerate(orders):
+        if order is not None:
+            # of similarities and distances between samples the columns are samples too
+            square = precomputed or _column_names(parts[v]) == row_names[v]
+            moved = tables[v][order][:, order] if square else tables[v][order]
+            tables[v] = read_numbers(moved, labels[v])
     first = tables[0].shape[0]
     for table, label in zip(tables, labels, strict=True):
         if table.shape[0] != first:
@@ -132,19 +174,22 @@ def _from_parts(parts: list[Any], labels: list[str], names: list[str]) -> Views:
     _warn_if_sparse(tables)
     return Views(
         names=names,
-        sample_names=_shared_sample_names(parts, labels),
+        sample_names=sample_names,
         feature_names=None,
         n_samples=first,
         widths=[table.shape[1] for table in tables],
-        load=lambda v: _dense(tables[v]),
+        load=lambda v: tables[v],
         frame_library=_find_frame_library(parts),
+        has_missing=any(map(_has_missing, tables)),
+        columns=lambda v: read[v].names,
+        units=lambda v: read[v].units,
     )
 
 
 def _is_plain_stack(data: Any) -> bool:
     """Return whether the data are a (V, n, p) array without fault; others go the way that finds the fault."""
     plain = type(data) is np.ndarray and data.ndim == 3 and data.dtype in (np.float64, np.float32)
-    return plain and data.size > 0 and data.shape[1] > 1 and bool(np.isfinite(data).all())
+    return plain and data.size > 0 and data.shape[1] > 1 and are_moderate(data)
 
 
 def _from_stack(data: Array) -> Views:
@@ -154,104 +199,65 @@ def _from_stack(data: Array) -> Views:
     return Views(names, None, None, n, [p] * V, lambda v: stack[v], stack)
 
 
-def _from_table(data: Any, views: Any, precomputed: bool) -> Views:
-    table = _table(data, "X")
+def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views:
+    read = read_table(data, "X")
+    table = check_table(read.table, "X", "raise" if precomputed else missing)
     _warn_if_sparse([table])
-    n, p = table.shape
-    columns = [str(c) for c in data.columns] if hasattr(data, "columns") else None
-    if _is_whole(views):
-        names, widths, load = ["view0"], [p], lambda v: _dense(table)
+    n, q = table.shape
+    columns = _column_names(data)
+    origins = range(q) if read.origins is None else read.origins
+    p = origins[-1] + 1
+    levels = getattr(getattr(data, "columns", None), "nlevels", 1)
+    if is_word(views, "whole") and levels > 1 and not precomputed:
+        views = [name[0] for name in data.columns]
+    is_whole = is_word(views, "whole")
+    indices: list[Sequence[int]] = [range(q)]
+    if is_whole:
+        names = ["view0"]
     elif precomputed:
         raise ValueError(
             f'views={_short(views)} cuts a table into views, but with similarity="precomputed" a 2-D array is one '
             "n x n similarity: pass a list of similarities or a (V, n, n) array."
         )
     else:
-        by_column = table.tocsc() if sparse.issparse(table) else table
-        labels = range(p) if isinstance(views, str) else list(views)
-        if len(labels) != p:
+        cut = range(p) if isinstance(views, str) else views
+        groups = read_groups(cut, data.columns if hasattr(data, "columns") else range(p))
+        named = columns or [f"x{j}" for j in range(p)]
+        names = named if isinstance(views, str) else [str(g) for g in groups]
+        encoded = group_columns(origins)
+        indices = [[k for j in group for k in encoded[j]] for group in groups.values()]
+
+    def name_columns(v: int) -> list[str]:
+        return [f"x{k}" if read.names is None else read.names[k] for k in indices[v]]
+
+    return Views(
+        names=names,
+        sample_names=_names_of_rows([data])[0],
+        feature_names=columns,
+        n_samples=n,
+        widths=[len(own) for own in indices],
+        load=lambda v: table if is_whole else table[:, indices[v]],
+        frame_library=_find_frame_library([data]),
+        has_missing=_has_missing(table),
+        columns=name_columns,
+        units=lambda v: None if read.units is None else read.units[:, indices[v]],
+    )
+
+
+def _open_part(part: Any, label: str) -> Any:
+    """Return a table that is inside something else, or yet to be computed."""
+    if hasattr(part, "obs"):
+        if is_mudata(part):
             raise ValueError(
-                f"views= has {len(labels)} group labels and the table has {p} columns: give one label per column."
+                f"{label} is a MuData, which holds several views: fit it alone, or its modalities."
             )
-        groups = group_columns(labels)
-        names = columns or [f"x{j}" for j in range(p)] if isinstance(views, str) else [str(g) for g in groups]
-        indices = list(groups.values())
-        widths = [len(group) for group in indices]
-
-        def load(v: int) -> Array:
-            return _dense(by_column[:, indices[v]])
-
-    return Views(names, row_names(data), columns, n, widths, load, None, _find_frame_library([data]))
+        return anndata_table(part) if is_anndata(part) else part
+    is_lazy = hasattr(part, "collect") and is_instance_of(part, "polars", "LazyFrame")
+    return part.collect() if is_lazy else part
 
 
-def _table(data: Any, label: str) -> Any:
-    """Return a checked 2-D float array, or a checked sparse matrix as it is."""
-    if sparse.issparse(data):
-        _check_numbers(_as_float(data.tocsr().data, label), label)
-        table = data.tocsr().astype(np.float64)
-    else:
-        table = _as_float(_plain(data), label)
-        if table.ndim != 2:
-            raise ValueError(
-                f"{label} has {table.ndim} dimension(s): a view is a 2-D table with a row per sample. "
-                "Reshape your data, with reshape(-1, 1) if it is one feature."
-            )
-        _check_numbers(table, label)
-    n, p = table.shape
-    if p == 0:
-        raise ValueError(
-            f"{label} has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: leave out empty views."
-        )
-    if n < 2:
-        raise ValueError(
-            f"{label} has {n} sample(s) (n_samples={n}, shape={table.shape}) while a minimum of 2 is required "
-            "to have anything to cluster."
-        )
-    return table
-
-
-def _plain(data: Any) -> Any:
-    """Return the values of a frame or array with what is missing as NaN, where it says what is missing."""
-    if np.ma.isMaskedArray(data):
-        return np.ma.filled(data.astype(np.float64), np.nan)
-    if hasattr(data, "to_numpy") and hasattr(data, "isna"):
-        with suppress(TypeError, ValueError):
-            return data.to_numpy(dtype=np.float64, na_value=np.nan)
-    return data.to_numpy() if hasattr(data, "to_numpy") else data
-
-
-def _as_float(values: Any, label: str) -> Array:
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ValueError(
-            f"{label} has rows of different lengths: a view is a 2-D table of numbers."
-        ) from None
-    if array.dtype.kind == "c":
-        raise ValueError(
-            f"Complex data not supported: {label} holds complex numbers; pass real and imaginary parts."
-        )
-    if array.dtype.kind in "USmM":
-        raise ValueError(f"{label} holds {array.dtype} values: encode text and dates as numbers first.")
-    try:
-        return array.astype(np.float64, copy=False)
-    except ValueError as error:
-        raise ValueError(f"{label} holds values that are not numbers ({error}): encode them first.") from None
-    except TypeError as error:
-        raise TypeError(
-            f"{label} holds values that are not numbers ({error}): encode or fill them first."
-        ) from None
-
-
-def _check_numbers(values: Array, label: str) -> None:
-    finite = np.isfinite(values)
-    if not finite.all():
-        kind = "NaN" if np.isnan(values).any() else "infinity (inf)"
-        count = int((~finite).sum())
-        raise ValueError(
-            f"{label} contains {kind}: {count} of its {values.size} values are not finite numbers; "
-            "fill them in (for instance with sklearn.impute) or drop those samples from every view."
-        )
+def _has_missing(table: Any) -> bool:
+    return not sparse.issparse(table) and bool(np.isnan(table).any())
 
 
 def _dense(table: Any) -> Array:
@@ -260,7 +266,7 @@ def _dense(table: Any) -> Array:
 
 
 def _warn_if_sparse(tables: Sequence[Any]) -> None:
-    if any(sparse.issparse(table) for table in tables):
+    if any(sparse.issparse(table) and not is_wide(table) for table in tables):
         warnings.warn("Sparse views are made dense one at a time while fitting.", UserWarning, stacklevel=6)
 
 
@@ -270,28 +276,29 @@ def _find_frame_library(parts: list[Any]) -> str | None:
     return next((library for library in libraries if library in FRAME_LIBRARIES), None)
 
 
-def row_names(data: Any) -> list[str] | None:
-    """Return a frame's row names, or None where it has only the default count."""
-    index = getattr(data, "index", None)
-    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
-        return None
-    return [str(name) for name in index]
+def _column_names(data: Any) -> list[str] | None:
+    return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
-def _shared_sample_names(parts: list[Any], labels: list[str]) -> list[str] | None:
-    named = [(label, names) for part, label in zip(parts, labels, strict=True) if (names := row_names(part))]
-    for label, names in named[1:]:
-        if names != named[0][1]:
-            same = sorted(names) == sorted(named[0][1])
-            remedy = (
-                "put them in one order, for instance with .loc" if same else "keep the samples they share"
-            )
-            raise ValueError(
-                f"{label} and {named[0][0]} have different row names{' (the same in another order)' if same else ''}: "
-                f"all views must describe the same samples in the same order; {remedy}."
-            )
-    return named[0][1] if named else None
+def _names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
+    """Return the index of each part as text, None where it has none; all have none where each only counts rows."""
+    indices = [None if callable(index := getattr(part, "index", None)) else index for part in parts]
+    if all(index is None or _counts_rows(index) for index in indices):
+        return [None] * len(parts)
+    names: list[list[str] | None] = []
+    for v, index in enumerate(indices):
+        if v and index is indices[v - 1]:  # thousands of views may share an index
+            names.append(names[-1])
+        else:
+            names.append(None if index is None else [str(name) for name in index])
+    return names
+
+
+def _counts_rows(index: Any) -> bool:
+    """Return whether an index is the one that frames have by themselves: 0, 1, ..., n - 1."""
+    values = np.asarray(index)
+    return values.dtype.kind in "iu" and np.array_equal(values, np.arange(len(values)))
 
 
 def _short(views: Any) -> str:
-    return repr(views) if isinstance(views, str) else "[one label per column]"
+    return repr(views) if isinstance(views, str) else "(groups of columns)"

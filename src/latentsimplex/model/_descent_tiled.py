@@ -92,13 +92,7 @@ class Descent:
     """Mirror descent of one pattern: points theta and phi, directions, and how far to go."""
 
     def __init__(
-        self,
-        start: tuple[Array, Array],
-        mass: float,
-        learned: bool,
-        prices: Array,
-        rate: float,
-        n_tiles: int,
+        self, start: tuple[Array, Array], mass: float, learned: bool, prices: Array, rate: float, n_tiles: int
     ) -> None:
         self.mass, self.learned, self.prices, self.rate, self.age = mass, learned, prices, rate, 1.0
         self.points = start

@@ -23,26 +23,10 @@ Slopes = Callable[[Any], tuple[Any, Any]]
 
 
 def adam(start: Any, value_and_gradient: Slopes, n_steps: int, rate: Any) -> tuple[Any, Any]:
-    """Descend along gradients; never return a point worse than the start.
+    """Return for each problem the best of the points visited along gradients from a start (d, N), never a worse one.
 
-    Parameters
-    ----------
-    start : (d, N) array
-    value_and_gradient : function
-        Maps points (d, N) to values (d,) and gradients (d, N).
-    n_steps : int
-    rate : (d,) array
-        Adam's step size for each problem.
+    With it come the step sizes (d,) to go on with: half as long where nothing better than the start was found.
 
-    Returns
-    -------
-    best : (d, N) array
-        For each problem the point with the least value among those visited.
-    rate : (d,) array
-        The step sizes to go on with: half as long where nothing better than the start was found.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> point, rate = adam(np.array([[3.0]]), lambda x: (x[:, 0] ** 2, 2 * x), 200, np.array([0.1]))
     >>> bool(abs(point[0, 0]) < 0.03), rate.tolist()
@@ -89,8 +73,6 @@ def mirror(
 
     Arguments and results are those of :func:`adam`; no coordinate has a step size above its cap (N,).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> point, _ = mirror(np.array([[3.0]]), lambda x: (x[:, 0] ** 2, x), 20, np.array([1.0]))
     >>> bool(abs(point[0, 0]) < 1e-3)

@@ -193,10 +193,8 @@ class Coordinates:
     def __init__(self, patterns: Patterns, learned: bool, kind: Any) -> None:
         self.shape, self.learned, self.kind = patterns.W.shape, learned, kind
         self.rows, self.columns = np.tril_indices(self.shape[2])
-        self.mass, self.given_B = (
-            convert_like(patterns.mass, kind)[:, None, None],
-            convert_like(patterns.B, kind),
-        )
+        self.mass = convert_like(patterns.mass, kind)[:, None, None]
+        self.given_B = convert_like(patterns.B, kind)
 
     @property
     def longest_steps(self) -> Any:

@@ -134,11 +134,7 @@ PENALTIES: dict[str | None, Penalty] = {
 
 
 def weight_penalty(weights: Array) -> float:
-    """Return sum_l T(lambda_l) = sum_l (1 - alpha) log lambda_l with alpha = 1/d, lambda floored.
-
-    >>> round(weight_penalty(np.array([0.5, 0.5])), 4)
-    -0.6931
-    """
+    """Return sum_l T(lambda_l) = sum_l (1 - alpha) log lambda_l with alpha = 1/d, lambda floored."""
     alpha = 1 / len(weights)
     return float((1 - alpha) * np.log(np.maximum(weights, LAMBDA_FLOOR)).sum())
 

@@ -123,11 +123,7 @@ class Patterns(NamedTuple):
 
 
 def most_probable_clusters(W: Array) -> np.ndarray:
-    """Return argmax_k w_ik for each sample, the point-wise labels of the paper.
-
-    >>> most_probable_clusters(np.array([[0.6, 0.4], [0.2, 0.8]])).tolist()
-    [0, 1]
-    """
+    """Return argmax_k w_ik for each sample, the point-wise labels of the paper."""
     return np.argmax(W, axis=1)
 
 

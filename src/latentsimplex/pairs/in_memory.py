@@ -20,11 +20,18 @@ from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wide_table import is_wide_shape
 from latentsimplex.inputs.views import Views
 from latentsimplex.pairs.divergence import Divergence
-from latentsimplex.pairs.memory_budget import Storage
+from latentsimplex.pairs.memory_budget import Storage, count_readers
 from latentsimplex.pairs.protocol import Backend, PairValues
-from latentsimplex.similarity.kernel import LEAST_EXPONENT, MOST_EXPONENT, Kernel, read_exponents
+from latentsimplex.similarity.kernel import (
+    LEAST_EXPONENT,
+    MOST_EXPONENT,
+    Kernel,
+    narrow_tables,
+    read_exponents,
+)
 from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 
 BLOCK_VALUES = 1 << 22
@@ -41,11 +48,6 @@ THREADED_VALUES = 1 << 16
 """Fewer pair values than this are done sooner than threads are woken."""
 BATCH_ENTRIES = 1 << 20
 """Entries of the n x n matrices that a thread works on at a time."""
-BYTES_OF_A_READING = 30
-"""Bytes that a reading takes for each entry of an n x n matrix."""
-READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
-"""However many threads there are, no more batches than this are read at once, or as many as fit so many bytes. Four
-are what :mod:`latentsimplex.pairs.memory_budget` reckons with."""
 
 
 class ViewReader:
@@ -74,16 +76,20 @@ class ViewReader:
         constants, informative = np.zeros(len(members)), np.zeros(len(members), dtype=bool)
 
         def read_batch(rows: slice) -> None:
-            names, tables = self.name_views(members[rows]), self.views.tables(members[rows])
-            r = read_exponents(self.kernel, tables, names, F[rows], self.cache)
+            kernel, tables = self.load_tables(members[rows])
+            r = read_exponents(kernel, tables, self.name_views(members[rows]), F[rows], self.cache)
             informative[rows] = r.any(axis=1)
             write_pair_values(r, LEAST_EXPONENT, MOST_EXPONENT, forward, F[rows], constants[rows])
 
         batches = self.cut_into_batches(members, BATCH_ENTRIES)
-        at_once = max(READ_AT_ONCE, SCRATCH_BYTES // (BYTES_OF_A_READING * self.n_samples**2))
+        at_once = count_readers(self.n_samples)
         for start in range(0, len(batches), at_once):
             list(self.workers.map(read_batch, batches[start : start + at_once]))
         return constants, informative
+
+    def load_tables(self, members: Indices) -> tuple[Kernel, Any]:
+        """Return the tables (b, n, p) of a batch, and the kernel that reads them."""
+        return narrow_tables(self.kernel, self.views.tables(members))
 
     def name_views(self, members: Indices) -> Callable[[int], str]:
         """Return what errors call each of some views."""
@@ -95,7 +101,8 @@ class ViewReader:
         ends = [*(np.flatnonzero(np.diff(widths)) + 1).tolist(), len(members)]
         batches, first = [], 0
         for end in ends:
-            most = max(1, entries // (self.n_samples * max(self.n_samples, int(widths[first]))))
+            n, p = self.n_samples, int(widths[first])
+            most = 1 if is_wide_shape(n, p) else max(1, entries // (n * max(n, p)))
             batches += [slice(i, min(i + most, end)) for i in range(first, end, most)]
             first = end
         return batches

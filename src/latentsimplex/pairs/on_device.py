@@ -41,15 +41,15 @@ class DeviceReader(ViewReader):
         """Write f(s) of some views into F (b, m); return the sums of const(s), and which views are not constant."""
         constants, informative = np.zeros(len(members)), np.zeros(len(members), dtype=bool)
         for rows in self.cut_into_batches(members, BATCH_ENTRIES):
-            tables, names = self._move_tables(members[rows]), self.name_views(members[rows])
-            r = read_exponents(self.kernel, tables, names, cache=self.cache)
+            kernel, tables = self.load_tables(members[rows])
+            names = self.name_views(members[rows])
+            r = read_exponents(kernel, self._move_tables(tables), names, cache=self.cache)
             informative[rows] = to_host((r != 0).any(-1)).astype(bool)
             constants[rows] = to_host(self._write_values(convert_like(r, F), F[rows]))
         return constants, informative
 
-    def _move_tables(self, members: Indices) -> Any:
-        """Return views where they are read: on the device for kernels of ours, here for those of the user's."""
-        tables = self.views.tables(members)
+    def _move_tables(self, tables: Any) -> Any:
+        """Return tables where they are read: on the device for kernels of ours, here for those of the user's."""
         if not accepts_batches(self.kernel):
             return tables
         if self.device == "mps":  # which has no double precision: views are centred before they lose digits

@@ -7,6 +7,7 @@ it is said in small print.
 """
 
 from latentsimplex.plots.canvas import new_figure, panels, save
+from latentsimplex.plots.cluster_features import plot_cluster_features
 from latentsimplex.plots.coassignment import plot_coassignment, plot_heatmap
 from latentsimplex.plots.consensus import plot_consensus
 from latentsimplex.plots.loss import plot_loss
@@ -22,6 +23,7 @@ from latentsimplex.plots.view_patterns import plot_view_patterns, plot_weights
 __all__ = [
     "new_figure",
     "panels",
+    "plot_cluster_features",
     "plot_cluster_graph",
     "plot_coassignment",
     "plot_consensus",

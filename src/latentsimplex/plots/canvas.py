@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from latentsimplex.base.whole_files import whole_file
+
 DPI = 150
 
 
@@ -43,13 +45,7 @@ def axes_or_new(ax: Axes | None, width: float = 4.0, height: float = 4.0) -> Axe
 def split(ax: Axes, widths: Sequence[float], inches: float) -> list[Axes]:
     """Return panels side by side inside an axes that is otherwise left blank; they are its ``child_axes``.
 
-    Parameters
-    ----------
-    ax : Axes
-    widths : sequence of float
-        Of the panels, in any unit.
-    inches : float
-        Between two panels, for what stands around them; of a small axes, a third at most.
+    Their widths are in any unit, and so many ``inches`` are between two; of a small axes, a third at most.
     """
     ax.set_axis_off()
     gap = min(inches / (ax.get_window_extent().width / ax.figure.dpi), 1 / 3)
@@ -61,5 +57,6 @@ def split(ax: Axes, widths: Sequence[float], inches: float) -> list[Axes]:
 
 def save(figure: Figure, path: Path) -> Path:
     """Write the figure as PNG and return where it is."""
-    figure.savefig(path, dpi=DPI, format="png")
+    with whole_file(path) as part:
+        figure.savefig(part, dpi=DPI, format="png")
     return path

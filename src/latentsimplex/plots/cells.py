@@ -15,18 +15,9 @@ MOST_POINTS = 5000
 
 
 class Cells(NamedTuple):
-    """The order of a figure and where its cells begin; a cell lies within one group.
+    """The order of a figure, of its samples or views (n,), and where its cells begin; a cell lies within one group.
 
-    Attributes
-    ----------
-    order : (n,) array
-        The samples, or views, one after the other.
-    starts : (cells,) array
-        The place in ``order`` of the first of each cell.
-    groups : (cells,) array
-        The group of each cell, an index into ``names``.
-    names : (groups,) array
-        What the groups are called.
+    ``starts`` (cells,) are places in ``order``, ``groups`` (cells,) the group of each cell, an index into ``names``.
     """
 
     order: Indices

@@ -38,10 +38,8 @@ def plot_coassignment(
         Samples are put in the order of these. None is the clusters of a model; with arrays, the order given.
     view, pattern : int, str or None
         Which part of a model; without either it is the consensus.
-    title : str or None
-        None says which part of a model it is.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say which part of a model it is
+    ax : Axes, or None for a new figure
 
     Returns
     -------
@@ -79,8 +77,7 @@ def plot_heatmap(
     within : (n,) array or None
         The order within a cluster; None keeps that of the samples.
     title : str
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    ax : Axes, or None for a new figure
 
     Returns
     -------

@@ -43,10 +43,8 @@ def plot_consensus(
         ``model.consensus(weights)`` is one with other weights.
     view_names : sequence of str or None
         None is those of a model, or with a consensus the numbers of the views.
-    title : str or None
-        None says how many views have a say.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say how many views have a say
+    ax : Axes, or None for a new figure
 
     Returns
     -------

@@ -47,10 +47,8 @@ def plot_loss(
         None is those of a model; with an array there is one panel then.
     start_agreement : (starts,) array or None
         How far each start clusters as the best one does, from 0 to 1: its colour.
-    title : str or None
-        None says how many steps and starts a model had.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say how many steps and starts a model had
+    ax : Axes, or None for a new figure
 
     Returns
     -------

@@ -29,20 +29,10 @@ NAME_LETTERS, STRIP_LETTERS = 28, 12
 
 def write_small_print(ax: Axes, text: str, width: int = 64) -> None:
     """Write a remark below the label of the x axis; nothing where there is none to make."""
-    if not text:
-        return
-    ax.annotate(
-        _break_evenly(text, width),
-        xy=(0.5, 0),
-        xycoords=ax.xaxis.label,
-        xytext=(0, -3),
-        textcoords="offset points",
-        ha="center",
-        va="top",
-        fontsize=SMALL,
-        alpha=0.8,
-        annotation_clip=False,
-    )
+    if text:
+        below: dict[str, Any] = {"xytext": (0, -3), "textcoords": "offset points", "annotation_clip": False}
+        style: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": SMALL, "alpha": 0.8}
+        ax.annotate(_break_evenly(text, width), (0.5, 0), xycoords=ax.xaxis.label, **below, **style)
 
 
 def _break_evenly(text: str, width: int) -> str:

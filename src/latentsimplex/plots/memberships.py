@@ -53,10 +53,8 @@ def plot_memberships(
         Which part of a model; without either it is the heaviest pattern.
     n_columns : int or None
         The upper bound on clusters. Columns up to it that no sample uses are grey.
-    title : str or None
-        None says which part of a model it is.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say which part of a model it is
+    ax : Axes, or None for a new figure
 
     Returns
     -------
@@ -106,10 +104,8 @@ def plot_membership_bars(
         probable cluster of each sample.
     view, pattern : int, str or None
         Which part of a model; without either it is the heaviest pattern.
-    title : str or None
-        None says which part of a model it is.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say which part of a model it is
+    ax : Axes, or None for a new figure
 
     Returns
     -------

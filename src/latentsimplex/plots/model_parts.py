@@ -34,13 +34,8 @@ FittedModel = HasResults | Results
 class Part(NamedTuple):
     """A view, a pattern or the consensus of a model, or the arrays that were given in its place.
 
-    Attributes
-    ----------
-    name : str
-        What a title calls it; "" for arrays.
-    values : CoAssignment, (n, n) array of co-assignments or (n, clusters) array of memberships
-    labels : (n,) array or None
-        Its clusters; None for arrays.
+    It has the name that titles call it by and the labels of its clusters (n,); arrays have "" and None. Values are
+    co-assignments or memberships (n, clusters).
     """
 
     name: str

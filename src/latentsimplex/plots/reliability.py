@@ -20,11 +20,9 @@ LEAST_SHARE = 1e-3
 """A bin with a smaller share of the forecasts is left out: its frequency is an accident of a few pairs."""
 LEVEL = 0.95
 
-Forecast = Reliability | tuple[Array, Array]
-
 
 def plot_reliability(
-    forecasts: FittedModel | Reliability | Mapping[str, Forecast],
+    forecasts: FittedModel | Reliability | Mapping[str, Reliability | tuple[Array, Array]],
     truth: Any = None,
     *,
     view: int | str | None = None,
@@ -46,10 +44,8 @@ def plot_reliability(
         With a model, what its co-assignments are compared with.
     view, pattern : int, str or None
         Which part of a model; without either it is the consensus.
-    title : str or None
-        None says which part of a model it is.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say which part of a model it is
+    ax : Axes, or None for a new figure
 
     Returns
     -------

@@ -31,8 +31,7 @@ def plot_scatter(
         Share of the samples at each end of a coordinate that may fall outside the frame: heavy tails
         would otherwise leave the bulk in one dot.
     title : str
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    ax : Axes, or None for a new figure
 
     Returns
     -------
@@ -69,8 +68,7 @@ def plot_joint(
     names : pair of str
         What the two views are called.
     title : str
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    ax : Axes, or None for a new figure
 
     Returns
     -------
@@ -104,8 +102,7 @@ def plot_cluster_graph(
     labels : (n,) array
     max_nodes : int
     title : str
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    ax : Axes, or None for a new figure
 
     Returns
     -------

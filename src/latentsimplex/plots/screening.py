@@ -44,10 +44,8 @@ def plot_screening(
     screening : Screening
         From :func:`latentsimplex.analysis.screening.screen_model` or :func:`latentsimplex.analysis.screening.screen`.
     level : float in (0, 1)
-    title : str or None
-        None says how many views and covariates there are.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say how many views and covariates there are
+    ax : Axes, or None for a new figure
 
     Returns
     -------
@@ -159,8 +157,7 @@ def plot_maxima(
     cut_off : float
         Where a dashed line goes.
     title : str
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    ax : Axes, or None for a new figure
 
     Returns
     -------
@@ -181,11 +178,7 @@ def plot_maxima(
 
 
 def plot_top_views(
-    names: Sequence[str],
-    scores: Sequence[Array],
-    *,
-    title: str = "",
-    ax: Axes | None = None,
+    names: Sequence[str], scores: Sequence[Array], *, title: str = "", ax: Axes | None = None
 ) -> Axes:
     """Draw a row for each covariate and a block of columns for the top views of each.
 
@@ -198,8 +191,7 @@ def plot_top_views(
     scores : sequence of (covariates, views) arrays
         Block k holds the scores of all covariates with the top views of covariate k, best first.
     title : str
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    ax : Axes, or None for a new figure
 
     Returns
     -------

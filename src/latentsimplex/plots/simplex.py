@@ -44,10 +44,8 @@ def plot_simplex(
         What the colours are; None is the clusters of a model or, with an array, the most probable ones.
     view, pattern : int, str or None
         Which part of a model; without either it is the heaviest pattern.
-    title : str or None
-        None says which part of a model it is.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say which part of a model it is
+    ax : Axes, or None for a new figure
 
     Returns
     -------

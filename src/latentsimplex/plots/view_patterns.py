@@ -53,10 +53,8 @@ def plot_view_patterns(
     responsibilities : fitted LatentSimplexPosition or (V, patterns) array
     names : sequence of str or None
         Of the views; None is those of a model, or with an array their numbers.
-    title : str or None
-        None says how many views and patterns a model has.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say how many views and patterns a model has
+    ax : Axes, or None for a new figure
 
     Returns
     -------
@@ -129,10 +127,8 @@ def plot_weights(
         The upper bound on patterns. Those up to it that no view follows have weight 0.
     expected : float or None
         A weight to mark with a dashed line.
-    title : str or None
-        None says how many views and patterns a model has.
-    ax : Axes or None
-        Where to draw; None is a new figure.
+    title : str, or None to say how many views and patterns a model has
+    ax : Axes, or None for a new figure
 
     Returns
     -------

@@ -19,7 +19,9 @@ function decoded(group) {
 }
 
 const data = JSON.parse(document.getElementById("report-data").textContent);
-for (const name of ["samples", "consensus", "views"]) data[name] = decoded(data[name]);
+for (const name of ["samples", "consensus", "views", "features"]) {
+  if (data[name]) data[name] = decoded(data[name]);
+}
 data.patterns = data.patterns.map(decoded);
 
 function sampleName(row) {

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 from markupsafe import Markup, escape
 
-from latentsimplex.base.types import Array
+from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wording import count_noun
 from latentsimplex.plots.cells import thin_evenly
 from latentsimplex.plots.palette import cluster_colour
@@ -30,8 +30,8 @@ BINS = 20
 NUMBERED = 0.035
 """A cluster with a smaller share of a strip has no room for its number."""
 CURVE_POINTS = 400
-ROUNDING = 1e-6
-"""The smallest change of the loss, as a share of it, that the page can write."""
+ALIKE = 1e-3
+"""The loss is drawn on an axis at least as long as this share of it, so that what hardly falls looks like it."""
 SIMPLEX_CLUSTERS = range(3, 9)
 """With two clusters a histogram tells more than a segment; beyond eight, samples meet in the middle."""
 
@@ -108,13 +108,31 @@ def simplex(W: Array, labels: np.ndarray, description: str) -> Markup:
     return _drawing("simplex", description, parts, box)
 
 
-def loss_curve(curve: Array) -> Markup:
-    """Draw the loss over iterations from its lowest to its highest value; the page writes these beside it."""
-    steps = thin_evenly(np.arange(len(curve)), CURVE_POINTS)
+def scatter(points: Array, labels: np.ndarray, places: Indices, description: str) -> Markup:
+    """Draw samples as points (m, 2) in the colours of their clusters; each carries its place in the page's data."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    x, y = ((points - low) / np.where(high > low, high - low, 1)).T
+    radius = float(np.clip(16 / np.sqrt(len(points)), 0.45, 1.3))
+    circles = [
+        f'<circle data-i="{i}" cx="{4 + 112 * a:.2f}" cy="{4 + 82 * (1 - b):.2f}" r="{radius:.2f}" '
+        f'fill="{cluster_colour(int(k))}"/>'
+        for i, a, b, k in zip(places.tolist(), x, y, labels, strict=True)
+    ]
+    return _drawing("scatter", description, circles, 'viewBox="0 0 120 90"')
+
+
+def loss_axis(curve: Array) -> tuple[float, float]:
+    """Return the ends of the axis that a loss is drawn on."""
     low, high = float(curve.min()), float(curve.max())
-    span = max(high - low, ROUNDING * abs(high)) or 1.0  # what rounding changes is drawn as no change
+    return low, low + (max(high - low, ALIKE * abs(high)) or 1.0)
+
+
+def loss_curve(curve: Array) -> Markup:
+    """Draw the loss over iterations on the axis whose ends the page writes beside it."""
+    steps = thin_evenly(np.arange(len(curve)), CURVE_POINTS)
+    low, high = loss_axis(curve)
     x = 100 * steps / max(len(curve) - 1, 1)
-    y = 98 - 96 * (curve[steps] - low) / span
+    y = 98 - 96 * (curve[steps] - low) / (high - low)
     points = " ".join(f"{a:.2f},{b:.2f}" for a, b in zip(x, y, strict=True))
     line = f'<polyline points="{points}"/>' if len(curve) > 1 else ""
     return _drawing(

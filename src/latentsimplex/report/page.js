@@ -22,6 +22,15 @@ function viewTable() {
       className: "n",
     });
   }
+  const exact = (p) => Number((p / TOP).toFixed(5));
+  const file = [
+    ["view", (v) => names[v]],
+    ["pattern", (v) => pattern[v]],
+    ["responsibility", (v) => exact(probability[v])],
+    ...(next ? [["next_pattern", (v) => next[v]], ["next_responsibility", (v) => exact(nextProbability[v])]] : []),
+    ["clusters", clusters],
+    ["consensus_weight", (v) => Number(weight[v].toPrecision(6))],
+  ];
   const kept = (v, choice) => {
     if (choice === "unsure") return probability[v] / TOP < data.unsure;
     if (choice === "excluded") return weight[v] === 0;
@@ -31,6 +40,8 @@ function viewTable() {
     name: (v) => names[v],
     kept,
     noun: "view",
+    fileName: "views.csv",
+    file,
   });
   document.querySelectorAll("[data-show-views]").forEach((button) => {
     button.addEventListener("click", () => {
@@ -89,10 +100,80 @@ function sampleTable() {
     { fill: (row) => placed(row, assigned(row)), key: (row) => share(row, assigned(row)) },
     { fill: (row) => placed(row, second(row)), key: (row) => share(row, second(row)) },
   ];
+  const file = [
+    ["sample", sampleName],
+    ["mean_probability", (row) => Number((probability[row] / TOP).toFixed(5))],
+    ["consensus", (row) => data.consensus.labels[row]],
+    ...data.patterns.flatMap(({ clusters, labels }, l) => {
+      if (clusters < 2) return [];
+      const chance = (row) => Number(membership(l, row, labels[row]).toFixed(5));
+      return [[`pattern${l}`, (row) => labels[row]], [`pattern${l}_probability`, chance]];
+    }),
+  ];
   new RowsInSight(root, listed, columns, {
     name: sampleName,
     kept: (row, choice) => data.consensus.labels[row] === Number(choice),
     noun: "sample",
+    fileName: "samples.csv",
+    file,
+  });
+}
+
+function featureTable() {
+  const root = document.getElementById("feature-list");
+  if (!root) return;
+  const { names, feature, views, view, cluster, mean_inside: inside, mean_outside: outside, effect } = data.features;
+  const name = (row) => names[feature[row]];
+  const viewName = (row) => views.names[view[row]];
+  const signed = (x) => (Number.isNaN(x) ? "–" : `${x < 0 ? "-" : "+"}${Math.abs(x).toFixed(2)}`);
+  const number = (column) => (row) => (Number.isNaN(column[row]) ? "" : Number(column[row].toPrecision(6)));
+  const columns = [
+    { fill: (row) => nameElement(name(row)), key: name },
+    { fill: (row) => nameElement(viewName(row)), key: viewName },
+    { fill: (row) => [swatch(data.colours[cluster[row]]), String(cluster[row])], key: (row) => cluster[row], className: "n" },
+    { fill: (row) => shortText(inside[row]), key: (row) => inside[row], className: "n" },
+    { fill: (row) => shortText(outside[row]), key: (row) => outside[row], className: "n" },
+    { fill: (row) => signed(effect[row]), key: (row) => effect[row], className: "n" },
+  ];
+  new RowsInSight(root, feature.length, columns, {
+    name: (row) => `${name(row)} ${viewName(row)}`,
+    kept: (row, choice) => cluster[row] === Number(choice),
+    noun: "row",
+    fileName: "cluster_features.csv",
+    file: [
+      ["cluster", (row) => cluster[row]],
+      ["view", viewName],
+      ["feature", name],
+      ["mean_inside", number(inside)],
+      ["mean_outside", number(outside)],
+      ["effect", number(effect)],
+    ],
+  });
+}
+
+/** The scatter plot: named samples, coloured by the consensus or by a pattern. */
+function scatterPlot() {
+  const plot = document.querySelector("svg.scatter");
+  if (!plot) return;
+  const menu = document.getElementById("colour-by");
+  const labels = () => (menu.value ? data.patterns[Number(menu.value)].labels : data.consensus.labels);
+  const lines = (row) => {
+    if (menu.value) return membershipLines(Number(menu.value), row);
+    const cluster = data.consensus.labels[row];
+    const said = make("div", "", swatch(data.colours[cluster]), `consensus cluster ${cluster}`);
+    return [make("div", "", nameElement(sampleName(row))), said];
+  };
+  plot.addEventListener("pointerover", ({ target, clientX, clientY }) => {
+    if (target.dataset.i) tip.show(clientX, clientY, lines(Number(target.dataset.i)));
+    else tip.hide();
+  });
+  plot.addEventListener("pointerleave", () => tip.hide());
+  menu.addEventListener("change", () => {
+    const chosen = labels();
+    for (const circle of plot.children) circle.setAttribute("fill", data.colours[chosen[circle.dataset.i]]);
+    const shown = [...new Set(chosen)].sort((a, b) => a - b);
+    const legend = document.querySelector(".legend");
+    legend.replaceChildren(...shown.map((k) => make("li", "", swatch(data.colours[k]), String(k))));
   });
 }
 
@@ -154,4 +235,6 @@ patternTabs();
 figures();
 viewTable();
 sampleTable();
+featureTable();
+scatterPlot();
 document.documentElement.dataset.ready = "true";

@@ -6,19 +6,26 @@ import base64
 import hashlib
 import os
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from latentsimplex.analysis.cluster_features import ClusterFeatures, Given, measure_features, read_again
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.whole_files import whole_file
 from latentsimplex.base.wording import count_noun
 from latentsimplex.plots.cells import thin_evenly
 from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.report import figures
 from latentsimplex.report.audit import summarise_audit
+from latentsimplex.report.data_shown import (
+    MAX_SCATTERED,
+    list_first_features,
+    place_samples,
+    tabulate_effects,
+)
 from latentsimplex.report.page_data import (
     MAX_LISTED_VIEWS,
     PRINTED_ROWS,
@@ -27,8 +34,14 @@ from latentsimplex.report.page_data import (
     choose_samples,
     collect_data,
 )
-from latentsimplex.report.summary import SURE, UNSURE, assigned_probabilities, summarise
-from latentsimplex.report.wording import change, number, percent, probability
+from latentsimplex.report.summary import (
+    SURE,
+    UNSURE,
+    assigned_probabilities,
+    find_consensus_pattern,
+    summarise,
+)
+from latentsimplex.report.wording import change, number, percent, probability, short
 from latentsimplex.results.results import Results, results_of
 
 SCRIPTS = ("words.js", "data.js", "drawings.js", "table.js", "page.js")
@@ -50,13 +63,24 @@ BIBTEX = """@article{duan2020latent,
 }"""
 
 
-def write_report(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a self-contained HTML page about a fitted model to ``path``, which is used as given."""
+def write_report(model: Any, path: str | os.PathLike[str], data: Any = None) -> None:
+    """Write a self-contained HTML page about a fitted model to ``path``, which is used as given.
+
+    Parameters
+    ----------
+    model : fitted LatentSimplexPosition
+    path : str or path
+    data : views or None
+        The data as given to ``fit``: the page then has a scatter plot of them, and the features that set clusters
+        apart.
+    """
     # a setting may hold half a character, which UTF-8 cannot: the page then shows a replacement for it
-    Path(path).write_bytes(render(model).encode("utf-8", errors="xmlcharrefreplace"))
+    content = render(model, data).encode("utf-8", errors="xmlcharrefreplace")
+    with whole_file(path) as part:
+        part.write_bytes(content)
 
 
-def render(model: Any) -> str:
+def render(model: Any, data: Any = None) -> str:
     """Return the page about a fitted model as text; the names in the data are escaped."""
     results = results_of(model)
     environment = Environment(
@@ -68,10 +92,13 @@ def render(model: Any) -> str:
         probability=probability,
         percent=percent,
         change=change,
+        short=short,
         colour=cluster_colour,
     )
     summary = summarise(results)
-    shown = choose_samples(results)
+    given = None if data is None else read_again(results, data)
+    features = None if given is None else measure_features(results, given)
+    shown = choose_samples(results, 0 if given is None else MAX_SCATTERED)
     style, script = _asset("page.css"), _script()
     return environment.from_string(_asset("template.html")).render(
         **summary,
@@ -79,11 +106,15 @@ def render(model: Any) -> str:
         most_views=max(pattern["n_views"] for pattern in summary["patterns"]),
         audit=summarise_audit(results),
         figures=_draw(results, shown),
+        scatter=None if given is None else _draw_scatter(results, given, shown),
+        features=None
+        if given is None or features is None
+        else _show_features(results, given, features, summary["consensus"]["pattern"]),
         n_listed=shown.n_listed,
         max_listed_views=MAX_LISTED_VIEWS,
         printed_rows=PRINTED_ROWS,
         bibtex=BIBTEX,
-        data=as_script(collect_data(results, shown)),
+        data=as_script(collect_data(results, shown, features)),
         style=Markup(style),
         script=Markup(script),
         policy=_policy(style, script),
@@ -115,12 +146,37 @@ def _draw(results: Results, shown: Shown) -> dict[str, Any]:
     sureness = assigned_probabilities(results)
     clustered = np.flatnonzero(results.n_clusters > 1).tolist()
     still = clustered[:STILL_PATTERNS]
+    own = find_consensus_pattern(results)
     X, samples = results.consensus.coassignment.factor, shown.kept[shown.consensus]
     return {
         "n_drawn": len(samples),
-        "consensus": _heatmap(X, results.labels, samples, True) if clustered else None,
+        "consensus": _heatmap(X, results.labels, samples, True) if clustered and own is None else None,
         "patterns": {l: _draw_pattern(results, shown, l, sureness[l], l in still) for l in clustered},
         "loss": figures.loss_curve(results.loss_curve),
+    }
+
+
+def _draw_scatter(results: Results, given: Given, shown: Shown) -> dict[str, Any]:
+    samples = shown.kept[shown.scattered]
+    plane = place_samples(results, given, samples)
+    described = "Samples in the plane of the first two principal components, coloured by cluster"
+    return {
+        **plane._asdict(),
+        "drawing": figures.scatter(plane.points, results.labels[samples], shown.scattered, described),
+        "n_drawn": len(samples),
+    }
+
+
+def _show_features(
+    results: Results, given: Given, found: ClusterFeatures, consensus_pattern: int | None
+) -> dict[str, Any]:
+    """Return the top features of the consensus, and those of each pattern that it is not."""
+    others = [l for l in range(results.n_patterns) if results.n_clusters[l] > 1 and l != consensus_pattern]
+    return {
+        "consensus": tabulate_effects(found),
+        "rows": list_first_features(found),
+        "n_features": len(found.features),
+        "patterns": {l: tabulate_effects(measure_features(results, given, l)) for l in others},
     }
 
 

@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from latentsimplex.analysis.cluster_features import ClusterFeatures
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.plots.cells import order_samples, select_samples
 from latentsimplex.plots.palette import cluster_colour
+from latentsimplex.report.data_shown import rank_features
 from latentsimplex.report.figures import ACCENT
 from latentsimplex.report.summary import (
     UNSURE,
@@ -41,6 +43,8 @@ MAX_MEMBERSHIPS = 1_200_000
 """Probabilities that the page holds, which are 3.2 MB of it."""
 NAME_CHARACTERS = 4_000_000
 """All names together; where names are many and long, they are cut."""
+MAX_LISTED_FEATURES = 5_000
+"""Rows of the table of features, as many for each cluster."""
 PRINTED_ROWS = 40
 """Rows of a long table that go to a printer."""
 TOP = 65535
@@ -60,24 +64,31 @@ class Shown:
         The drawn samples, as places in ``kept``, in the order of the consensus figure.
     patterns : list of (drawn,) arrays
         The same samples in the order of each pattern's figures.
+    scattered : (placed,) array
+        The samples of the scatter plot, as places in ``kept``; none where there is no such plot.
     """
 
     kept: Indices
     n_listed: int
     consensus: Indices
     patterns: list[Indices]
+    scattered: Indices
 
 
-def choose_samples(results: Results) -> Shown:
-    """Return the samples to show: all where they are few, else the least sure to list and an even choice to draw."""
-    drawn = select_samples(results.labels, -model_uncertainty(results)["affinity"], MAX_DRAWN)
+def choose_samples(results: Results, n_scattered: int = 0) -> Shown:
+    """Return the samples to show: all where they are few, else the least sure to list and an even choice to draw.
+
+    The scatter plot has at most ``n_scattered``.
+    """
+    affinity = model_uncertainty(results)["affinity"]
+    drawn, scattered = (select_samples(results.labels, -affinity, most) for most in (MAX_DRAWN, n_scattered))
     listed = _listed(results, len(drawn))
-    kept = np.r_[listed, np.setdiff1d(drawn, listed)]
+    kept = np.r_[listed, np.setdiff1d(np.union1d(drawn, scattered), listed)]
     place = np.zeros(results.n_samples, dtype=np.intp)
     place[kept] = np.arange(len(kept))
     pairs = zip(results.pattern_labels, assigned_probabilities(results), strict=True)
     patterns = [place[drawn[order_samples(own[drawn], -sure[drawn])]] for own, sure in pairs]
-    return Shown(kept, len(listed), place[drawn], patterns)
+    return Shown(kept, len(listed), place[drawn], patterns, place[scattered])
 
 
 def _listed(results: Results, n_drawn: int) -> Indices:
@@ -88,7 +99,7 @@ def _listed(results: Results, n_drawn: int) -> Indices:
     return least_sure_first(doubts)[: max(n_drawn, min(room, MAX_LISTED_SAMPLES))]
 
 
-def collect_data(results: Results, shown: Shown) -> dict[str, Any]:
+def collect_data(results: Results, shown: Shown, features: ClusterFeatures | None = None) -> dict[str, Any]:
     """Return everything that the script needs, as JSON knows it."""
     most_clusters = max(int(results.n_clusters.max()), results.consensus.n_clusters)
     return {
@@ -100,6 +111,7 @@ def collect_data(results: Results, shown: Shown) -> dict[str, Any]:
         "patterns": [_pattern(results, shown, l) for l in range(results.n_patterns)],
         "consensus": _consensus(results, shown),
         "views": _views(results),
+        "features": None if features is None else _features(features),
     }
 
 
@@ -182,6 +194,24 @@ def _views(results: Results) -> dict[str, Any]:
     return columns
 
 
+def _features(found: ClusterFeatures) -> dict[str, Any]:
+    """Return the features with the largest effects of each cluster, cluster by cluster."""
+    clusters, columns = rank_features(found, MAX_LISTED_FEATURES)
+    kept, place = np.unique(columns, return_inverse=True)
+    views, view = np.unique(found.views[kept].astype(str), return_inverse=True)
+    numbers = {
+        name: getattr(found, name)[clusters, columns] for name in ("mean_inside", "mean_outside", "effect")
+    }
+    return {
+        "names": _names(found.features[kept]),
+        "feature": encode_whole_numbers(place),
+        "views": {"names": _names(views)},
+        "view": encode_whole_numbers(view[place]),
+        "cluster": encode_whole_numbers(found.clusters[clusters]),
+        **{name: _encode_column(values, "f4") for name, values in numbers.items()},
+    }
+
+
 def _names(names: np.ndarray) -> list[str]:
-    longest = int(np.clip(NAME_CHARACTERS // len(names), 24, LONGEST_NAME))
+    longest = int(np.clip(NAME_CHARACTERS // max(len(names), 1), 24, LONGEST_NAME))
     return [show_name(name, longest) for name in names]

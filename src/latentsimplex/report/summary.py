@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.report.figures import loss_axis
 from latentsimplex.report.settings import describe_stage, list_settings, list_versions
 from latentsimplex.report.wording import show_name
 from latentsimplex.results.results import Results, results_of
@@ -102,6 +103,7 @@ def _count_clustered_views(results: Results) -> Indices:
 def _headline(results: Results, sureness: Array) -> dict[str, Any]:
     clustered = _count_clustered_views(results)
     known = bool(clustered.any())
+    largest = [W.max(axis=1) for W in results.memberships]
     # rounded, so that equals have exactly 1
     others = np.delete(results.start_agreement, np.argmin(results.start_losses)).round(9)
     return {
@@ -113,6 +115,7 @@ def _headline(results: Results, sureness: Array) -> dict[str, Any]:
         "probability": float(np.average(sureness.mean(axis=1), weights=clustered)) if known else None,
         "unsure": float(np.average((sureness < UNSURE).mean(axis=1), weights=clustered)) if known else None,
         "threshold": UNSURE,
+        "n_not_largest": int(np.any(sureness < largest, axis=0).sum()),
         "converged": bool(results.converged),
         "n_iter": results.n_iter,
         "n_starts": len(results.start_losses),
@@ -199,6 +202,7 @@ def _consensus(results: Results) -> dict[str, Any]:
     included = consensus.weights[consensus.weights > 0]
     return {
         "n_clusters": consensus.n_clusters,
+        "pattern": find_consensus_pattern(results),
         "n_included": len(included),
         "equal_weights": len(set(included.tolist())) <= 1,
         "excluded": [show_name(name) for name in consensus.excluded[:TOP_VIEWS]],
@@ -207,6 +211,17 @@ def _consensus(results: Results) -> dict[str, Any]:
             {"index": k, "size": len(X), "coassignment": _mean_coassignment(X)} for k, X in enumerate(members)
         ],
     }
+
+
+def find_consensus_pattern(results: Results) -> int | None:
+    """Return the pattern that the consensus is, clusters and probabilities alike, or None."""
+    patterns = np.unique(results.view_patterns[results.consensus.weights > 0])
+    if len(patterns) != 1:
+        return None
+    l = int(patterns[0])
+    factor, W = results.consensus.coassignment.factor, results.memberships[l]
+    alike = factor.shape == W.shape and np.allclose(factor, W)
+    return l if alike and np.array_equal(results.labels, results.pattern_labels[l]) else None
 
 
 def _mean_coassignment(X: Array) -> float | None:
@@ -220,9 +235,15 @@ def _mean_coassignment(X: Array) -> float | None:
 
 def _course(results: Results) -> dict[str, Any]:
     kept = int(np.argmin(results.start_losses))
+    last = results.stages[-1]
     starts = zip(results.start_losses.tolist(), results.start_agreement.round(9).tolist(), strict=True)
     return {
+        "stage": last.name,
+        "n_stages": len(results.stages),
+        "moves": last.name == "search" and last.search == "moves",
+        "search_loss": float(results.start_losses[kept]),
         "first_loss": float(results.loss_curve[0]),
+        "axis": list(loss_axis(results.loss_curve)),
         "loss": results.loss,
         "expected_loss": results.expected_loss,
         "starts": [

@@ -8,7 +8,8 @@ class RowsInSight {
    * @param count how many rows there are
    * @param columns one for each of the table's: { fill(row), key(row) } with fill giving what a cell holds and key a
    *   number or a text to sort by
-   * @param options { name(row), kept(row, choice), noun }: what is searched, and what the menu keeps
+   * @param options { name(row), kept(row, choice), noun, fileName, file }: what is searched, what the menu keeps, and
+   *   the columns of the file to download, each a name and what gives its cells
    */
   constructor(root, count, columns, options) {
     Object.assign(this, { root, count, columns, options });
@@ -37,6 +38,7 @@ class RowsInSight {
     this.scroller.addEventListener("scroll", () => this.render(), { passive: true });
     this.search.addEventListener("input", () => this.refresh());
     this.menu.addEventListener("change", () => this.refresh());
+    this.root.querySelector(".save").addEventListener("click", () => this.download());
     addEventListener("resize", () => this.render());
     addEventListener("beforeprint", () => this.print(true));
     addEventListener("afterprint", () => this.print(false));
@@ -96,6 +98,19 @@ class RowsInSight {
     this.scroller.scrollTop = 0;
     this.window = null;
     this.render();
+  }
+
+  /** Save the rows that are listed, in their order, as comma-separated text. */
+  download() {
+    const { file, fileName } = this.options;
+    const cell = (value) => (/[",\n\r]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+    const lines = [file.map(([head]) => head), ...this.found.map((row) => file.map(([, fill]) => fill(row)))];
+    const text = lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.download = fileName;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
   print(printing) {

@@ -20,6 +20,15 @@ def number(x: float) -> str:
     return f"{float(f'{x:.6g}'):,.6g}" if abs(x) < 1e5 else f"{float(f'{x:.6g}'):,.0f}"
 
 
+def short(x: float) -> str:
+    """Return a number of the data in four figures.
+
+    >>> short(123456.0), short(0.000123456), short(-2.0)
+    ('123500', '0.0001235', '-2')
+    """
+    return f"{float(f'{x:.4g}'):g}"
+
+
 def change(x: float) -> str:
     """Return the size of a change in two decimals that never round to none.
 

@@ -15,6 +15,11 @@ function weightText(u) {
   return u > 0 ? String(Number(u.toPrecision(6))) : "left out";
 }
 
+/** A number of the data in four figures. */
+function shortText(x) {
+  return Number.isNaN(x) ? "–" : String(Number(x.toPrecision(4)));
+}
+
 /** An element with a class and children. Strings become text, so that a name from the data stays one. */
 function make(tag, className, ...children) {
   const element = document.createElement(tag);

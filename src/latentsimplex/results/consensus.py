@@ -11,6 +11,9 @@ from latentsimplex.base.types import Array
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.joint_labels import match_labels, spectral_labels
 
+MOST_WEIGHT = 1e30
+"""The largest weight of a view: sums, squares and single precision hold it."""
+
 
 @dataclass(frozen=True)
 class Consensus:
@@ -58,7 +61,12 @@ def form_consensus(
     """
     clusters = np.array([W.shape[1] for W in memberships])
     clustered = clusters[view_patterns] > 1
-    u = _checked_weights(weights, len(view_patterns)) * clustered
+    u = np.ones(len(view_patterns)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if u.shape != clustered.shape:
+        raise ValueError(
+            f"weights has shape {u.shape} and there are {len(clustered)} views: give one weight per view."
+        )
+    u = check_weights(u) * clustered
     if clustered.any() and not u.any():
         raise ValueError(
             "weights gives 0 to every view that has clusters: give at least one of them a weight."
@@ -76,14 +84,10 @@ def form_consensus(
     return Consensus(numbered, u, CoAssignment(factor), excluded)
 
 
-def _checked_weights(weights: Any, n_views: int) -> Array:
-    if weights is None:
-        return np.ones(n_views)
-    u = np.asarray(weights, dtype=np.float64)
-    if u.shape != (n_views,):
+def check_weights(u: Array) -> Array:
+    """Return weights of views, or raise ValueError for what can be none."""
+    if not ((u >= 0) & (u <= MOST_WEIGHT)).all():
         raise ValueError(
-            f"weights has shape {u.shape} and there are {n_views} views: give one weight per view."
+            f"weights holds negative, non-finite or vast values: a view's weight is from 0 to {MOST_WEIGHT:g}."
         )
-    if not (np.isfinite(u).all() and (u >= 0).all()):
-        raise ValueError("weights holds negative or non-finite values: a view's weight is 0 or more.")
     return u

@@ -17,8 +17,11 @@ entry                           meaning
 from __future__ import annotations
 
 import json
+import os
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,8 @@ import numpy as np
 
 from latentsimplex._version import __version__
 from latentsimplex.base.libraries import import_optional
+from latentsimplex.base.whole_files import whole_file
+from latentsimplex.inputs.containers import membership_tables
 from latentsimplex.inputs.files import read_container
 from latentsimplex.results.parameters import encode_parameters
 from latentsimplex.results.results import Results, results_of
@@ -36,17 +41,21 @@ def write_results(model: Any, data: Any, key: str = "lsp") -> None:
 
     What an earlier fit wrote under the same key is replaced.
     """
+    if not (hasattr(data, "obs") and hasattr(data, "obsm")):
+        raise ValueError(
+            f"write_results was given a {type(model).__name__} and a {type(data).__name__}: give the fitted model "
+            "first and then the AnnData or MuData, write_results(model, data)."
+        )
     results = results_of(model)
     _check_samples(results, data)
     pandas = import_optional("pandas", "Writing into AnnData or MuData")
     data.obs[f"{key}_labels"] = pandas.Categorical(results.labels.astype(str))
     affinities = results.consensus.coassignment.mean_by_cluster(results.labels)
     data.obs[f"{key}_confidence"] = affinities[np.arange(results.n_samples), results.labels]
-    memberships = f"X_{key}_memberships_"
-    for name in [name for name in data.obsm if re.fullmatch(rf"{re.escape(memberships)}\d+", name)]:
+    for name in membership_tables(data, key):
         del data.obsm[name]  # an earlier fit may have found more patterns
     for l, W in enumerate(results.memberships):
-        data.obsm[f"{memberships}{l}"] = W
+        data.obsm[f"X_{key}_memberships_{l}"] = W
     data.uns[key] = {
         "pattern_weights": results.pattern_weights,
         "n_clusters": results.n_clusters,
@@ -67,7 +76,20 @@ def write_copy(model: Any, path: Path, target: Path) -> None:
         warnings.simplefilter("ignore")  # of changes to come in others' formats
         data = read_container(path)
         write_results(model, data)
-        data.write(target)
+        with whole_file(target) as part, _hdf5_errors():
+            data.write(part)
+
+
+@contextmanager
+def _hdf5_errors() -> Iterator[None]:
+    """Turn what HDF5 raises where a disk is full into an OSError, by the number that its words give."""
+    try:
+        yield
+    except RuntimeError as error:
+        number = re.search(r"errno = (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def _check_samples(results: Results, data: Any) -> None:

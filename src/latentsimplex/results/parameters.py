@@ -1,18 +1,20 @@
 """The estimator's parameters as plain JSON values, and back.
 
-Numbers, text and None are themselves. Kernels of this package are written by name and fields; a kernel
-of the user's own is code, which a data file cannot hold, so that only its description is kept.
+Numbers, text and None are themselves. A dict or a Series of ``views`` is a list of pairs. Kernels of this package are
+written by name and fields; a kernel of the user's own is code, which a data file cannot hold, so that only its
+description is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from latentsimplex.base.types import Array
+from latentsimplex.inputs.column_groups import pairs_of
 from latentsimplex.similarity import AutoDiffusion, Diffusion, FunctionKernel, LocalScaling, Precomputed
 
 KERNELS: dict[str, Any] = {
@@ -58,9 +60,14 @@ def _decode(name: str, value: Any) -> Any:
         return decode_kernel(value)
     if name == "random_state":
         holds = value is None or type(value) is int
+    elif name == "views" and isinstance(value, list):
+        if value and all(isinstance(pair, list) and len(pair) == 2 and _is_plain(pair[0]) for pair in value):
+            holds = all(_is_plain(entry) or _are_plain(entry) for _, entry in value)
+            value = dict(value)
+        else:
+            holds = _are_plain(value)
     else:
-        labels = name == "views" and isinstance(value, list)
-        holds = all(map(_is_plain, value)) if labels else _is_plain(value)
+        holds = isinstance(value, str) if name == "views" else _is_plain(value)
     if not holds:
         raise ValueError(f"{name} is {value!r}")
     return value
@@ -76,11 +83,26 @@ def _encode(name: str, value: Any) -> Any:
     if name == "similarity":
         return encode_kernel(value)
     if name == "views" and isinstance(value, Iterable):
-        labels = [label.item() if isinstance(label, np.generic) else label for label in value]
-        return [label if _is_plain(label) else str(label) for label in labels]
+        pairs = pairs_of(value)
+        return _encode_labels(list(value) if pairs is None else [list(pair) for pair in pairs])
     raise ValueError(
         f"{name}={value!r} cannot be stored: set it to a number, text or None with set_params before fitting."
     )
+
+
+def _encode_labels(labels: Any) -> Any:
+    """Return a label as a number or text, and several as a list of them."""
+    if isinstance(labels, np.generic):
+        return labels.item()
+    if _is_plain(labels):
+        return labels
+    if isinstance(labels, Iterable) and not isinstance(labels, (bytes, tuple)):
+        return [_encode_labels(label) for label in labels]
+    return str(labels)
+
+
+def _are_plain(values: Any) -> bool:
+    return isinstance(values, list) and all(map(_is_plain, values))
 
 
 def _is_plain(value: Any) -> bool:
@@ -90,9 +112,9 @@ def _is_plain(value: Any) -> bool:
 def encode_kernel(kernel: Any) -> dict[str, Any]:
     """Return a kernel as JSON values: its name and fields, or the description of one of the user's own."""
     if type(kernel) in KERNELS.values():
-        fields = asdict(kernel)
-        if isinstance(kernel, AutoDiffusion) or all(map(_is_plain, fields.values())):
-            return {"kernel": type(kernel).__name__, "fields": fields}
+        values = asdict(kernel)
+        if isinstance(kernel, AutoDiffusion) or all(map(_is_plain, values.values())):
+            return {"kernel": type(kernel).__name__, "fields": values}
     return {"unstored": describe_kernel(kernel)}
 
 
@@ -119,5 +141,9 @@ def decode_kernel(value: dict[str, Any]) -> Any:
     if set(value) == {"unstored"} and isinstance(value["unstored"], str):
         return UnstoredKernel(value["unstored"])
     if set(value) == {"kernel", "fields"} and value["kernel"] in KERNELS:
-        return KERNELS[value["kernel"]](**value["fields"])
+        kernel = KERNELS[value["kernel"]]
+        for field in fields(kernel):
+            if type(field.default) is bool and type(value["fields"].get(field.name, True)) is not bool:
+                raise ValueError(f"{field.name} of a similarity is {value['fields'][field.name]!r}")
+        return kernel(**value["fields"])
     raise ValueError(f"a parameter is {value!r}")

@@ -9,8 +9,40 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from latentsimplex.base.types import Array
+from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus, form_consensus
+from latentsimplex.similarity import Precomputed
+
+FITTED = {
+    "view_names_in_": "view_names",
+    "sample_names_in_": "sample_names",
+    "n_samples_": "n_samples",
+    "n_features_in_": "n_features",
+    "labels_": "labels",
+    "pattern_labels_": "pattern_labels",
+    "view_patterns_": "view_patterns",
+    "view_responsibilities_": "view_responsibilities",
+    "pattern_weights_": "pattern_weights",
+    "memberships_": "memberships",
+    "responses_": "responses",
+    "n_patterns_": "n_patterns",
+    "n_clusters_": "n_clusters",
+    "consensus_": "consensus",
+    "stages_": "stages",
+    "similarity_": "similarity",
+    "temperature_": "temperature",
+    "loss_": "loss",
+    "loss_curve_": "loss_curve",
+    "expected_loss_": "expected_loss",
+    "expected_loss_curve_": "expected_loss_curve",
+    "n_iter_": "n_iter",
+    "converged_": "converged",
+    "start_losses_": "start_losses",
+    "start_agreement_": "start_agreement",
+    "initial_view_patterns_": "initial_view_patterns",
+}
+"""The attributes of a fitted estimator, and what each is called in its results."""
 
 
 @dataclass(frozen=True)
@@ -201,3 +233,29 @@ def results_of(model: Any) -> Results:
         return found
     check_is_fitted(model)  # says so of an estimator that is not, and of what is none
     raise ValueError(f"{type(model).__name__} holds no results: give a fitted LatentSimplexPosition.")
+
+
+def read_views_again(results: Results, data: Any) -> Views:
+    """Return the views of the data that a model was fitted to, given again; ValueError for other data."""
+    settings, precomputed = results.settings, isinstance(results.similarity, Precomputed)
+    views = as_views(data, settings["views"], precomputed, settings.get("missing", "raise"))
+    if sum(views.widths) != results.n_features:  # in scikit-learn's words, which its checks look for
+        raise ValueError(
+            f"X has {sum(views.widths)} features, but LatentSimplexPosition is expecting {results.n_features} features "
+            "as input: give the data of the fit."
+        )
+    if (len(views), views.n_samples) != (results.n_views, results.n_samples):
+        raise ValueError(
+            f"The data have {len(views)} views of {views.n_samples} samples and the model was fitted to "
+            f"{results.n_views} of {results.n_samples}: give the data of the fit."
+        )
+    for what, names, given in [
+        ("views", results.view_names, views.names),
+        ("samples", results.sample_names, views.sample_names),
+    ]:
+        if names is not None and given is not None and list(map(str, names)) != list(map(str, given)):
+            raise ValueError(
+                f"The {what} of the data have other names, or another order, than those of the model: give the data "
+                "of the fit."
+            )
+    return views

@@ -18,11 +18,12 @@ import numpy as np
 
 from latentsimplex._version import __version__
 from latentsimplex.base.checks import PROBABILITY_ROUNDING
+from latentsimplex.base.whole_files import whole_file
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import OPTIMIZERS
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.results.coassignment import CoAssignment
-from latentsimplex.results.consensus import Consensus
+from latentsimplex.results.consensus import Consensus, check_weights
 from latentsimplex.results.parameters import (
     decode_kernel,
     decode_parameters,
@@ -62,6 +63,7 @@ ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
 OWN_ARRAYS = [name for name in ARRAYS if not name.startswith("consensus/")]
 """Those that are fields of results."""
 NUMBERS: dict[str, type] = {"n_samples": int, "n_features": int, "n_patterns": int, "converged": bool}
+"""Counts are at least 1."""
 NAMES = {"view_names": "views", "sample_names": "samples", "feature_names": "features"}
 """What each list of names names; the last two may be missing."""
 STAGES: dict[str, Callable[[Any], bool]] = {
@@ -97,13 +99,15 @@ def save_results(results: Results, path: str | os.PathLike[str]) -> None:
         "numbers": {name: kind(getattr(results, name)) for name, kind in NUMBERS.items()},
         "names": {name: _as_list(getattr(results, name)) for name in NAMES},
     }
-    # made in memory first, so that an error on the way leaves an older file at this path as it was
     content = pack_archive(header, _collect_arrays(results))
-    Path(path).write_bytes(content)
+    with whole_file(path) as part:
+        part.write_bytes(content)
 
 
-def load_results(path: str | os.PathLike[str], parameters: Iterable[str]) -> Results:
-    """Return the results that :func:`save_results` wrote to ``path``; ``parameters`` are those an estimator may have.
+def load_results(path: str | os.PathLike[str], check_settings: Callable[[dict[str, Any]], object]) -> Results:
+    """Return the results that :func:`save_results` wrote to ``path``.
+
+    ``check_settings`` raises TypeError or ValueError for parameters that an estimator cannot have been fitted with.
 
     Raises
     ------
@@ -115,9 +119,11 @@ def load_results(path: str | os.PathLike[str], parameters: Iterable[str]) -> Res
     shown = repr(os.fspath(path))
     try:
         content = _read_content(Path(path))
-        header = _read_checked_header(content, set(parameters))
+        header = _read_checked_header(content)
         arrays = _check_arrays(read_arrays(content), header)
-        return _restore(header, arrays)
+        results = _restore(header, arrays)
+        check_settings(results.settings)
+        return results
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {shown}: give the path that save wrote.") from None
     except ForeignArchive as error:
@@ -165,7 +171,7 @@ def _as_list(names: Iterable[Any] | None) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _read_checked_header(content: bytes, parameters: set[str]) -> dict[str, Any]:
+def _read_checked_header(content: bytes) -> dict[str, Any]:
     """Return the header of a model file once its parts have the types that the rest relies on."""
     header = read_header(content)
     if header.get("format") != FORMAT:
@@ -181,11 +187,10 @@ def _read_checked_header(content: bytes, parameters: set[str]) -> dict[str, Any]
         )
     for part in ("parameters", "numbers", "names"):
         require(isinstance(header.get(part), dict), f"it holds no {part}")
-    unknown = sorted(set(header["parameters"]) - parameters)
-    require(not unknown, f"unknown parameters {unknown}")
     for name, kind in NUMBERS.items():
         value = header["numbers"].get(name)
-        require(type(value) is kind, f"{name} is {value!r}")
+        of_kind, least = type(value) is kind, kind is not bool
+        require(of_kind and value >= least, f"{name} is {value!r}")
     for name in NAMES:
         values = header["names"].get(name)
         strings = isinstance(values, list) and all(isinstance(value, str) for value in values)
@@ -196,6 +201,8 @@ def _read_checked_header(content: bytes, parameters: set[str]) -> dict[str, Any]
         require(isinstance(stage, dict) and set(stage) == set(STAGES), "a stage is something else")
         for name, is_valid in STAGES.items():
             require(is_valid(stage[name]), f"the {name} of a stage is {stage[name]!r}")
+        n_views = len(header["names"]["view_names"])
+        require(stage["n_views"] <= n_views, f"a stage had {stage['n_views']} views of {n_views}")
     return header
 
 
@@ -222,6 +229,7 @@ def _check_arrays(arrays: dict[str, np.ndarray], header: dict[str, Any]) -> dict
         require(array.shape == expected and array.size > 0, f"{name} has shape {array.shape}")
         require(np.isfinite(array).all(), f"{name} holds numbers that are not finite")
     _check_values(arrays, axes["patterns"])
+    _check_agreement(arrays, axes["patterns"])
     return arrays
 
 
@@ -239,16 +247,41 @@ def _check_values(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
     for name in ("view_responsibilities", "pattern_weights", *memberships):
         adds_up = np.abs(arrays[name].sum(axis=-1) - 1) < PROBABILITY_ROUNDING
         require((arrays[name] >= 0).all() and adds_up.all(), f"{name} are no probabilities")
-    require((arrays["consensus/weights"] >= 0).all(), "consensus/weights are negative")
+    check_weights(arrays["consensus/weights"])
     n_clusters = np.array([arrays[name].shape[1] for name in memberships])
+    most = 1 + PROBABILITY_ROUNDING
     bounds: dict[str, tuple[int, Any]] = {
         "view_patterns": (0, n_patterns),
         "pattern_labels": (0, n_clusters[:, None]),
         "consensus/labels": (0, len(arrays["consensus/labels"])),
         "initial_view_patterns": (-2, len(arrays["view_patterns"])),
+        "start_agreement": (0, most),
+        "consensus/factor": (0, most),
+        **{f"responses/{l}": (0, most) for l in range(n_patterns)},
     }
     for name, (low, high) in bounds.items():
         require(np.all((arrays[name] >= low) & (arrays[name] < high)), f"{name} is out of range")
+
+
+def _check_agreement(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
+    """Refuse arrays that contradict each other."""
+    patterns, eta = arrays["view_patterns"], arrays["view_responsibilities"]
+    most_probable = eta[np.arange(len(eta)), patterns] >= eta.max(axis=1) - PROBABILITY_ROUNDING
+    require(most_probable.all(), "view_patterns are not the most probable ones")
+    require(len(np.unique(patterns)) == n_patterns, "a pattern has no view")
+    clustered = np.array([arrays[f"memberships/{l}"].shape[1] > 1 for l in patterns])
+    weighs = arrays["consensus/weights"] > 0
+    require(
+        not weighs[~clustered].any() and weighs.any() == clustered.any(),
+        "consensus/weights are not those of views with clusters",
+    )
+    labels = arrays["consensus/labels"]
+    require(len(np.unique(labels)) == labels.max() + 1, "consensus/labels leave a cluster empty")
+    with_itself = np.square(arrays["consensus/factor"]).sum(axis=1)
+    require(
+        ((with_itself > 0) & (with_itself < 1 + PROBABILITY_ROUNDING)).all(),
+        "consensus/factor gives no probabilities",
+    )
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:

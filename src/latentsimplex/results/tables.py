@@ -13,7 +13,10 @@ from latentsimplex.results.results import Results
 
 
 def labels_table(results: Results) -> Table:
-    """Return a table with a row for each sample: its name, its consensus cluster, its cluster under each pattern."""
+    """Return a table with a row for each sample: its name, its consensus cluster, its cluster under each pattern.
+
+    Clusters are joint labels, which near a border may differ from the largest membership.
+    """
     patterns = {f"pattern{l}": labels for l, labels in enumerate(results.pattern_labels)}
     return Table({"sample": name_samples(results), "consensus": results.labels, **patterns})
 

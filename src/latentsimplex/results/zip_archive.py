@@ -25,7 +25,7 @@ HEADER = "model.json"
 NPY = b"\x93NUMPY\x01\x00"
 """How NumPy's files begin, in the version that has all arrays of numbers."""
 ORDERS: tuple[Literal["C", "F"], ...] = ("C", "F")
-NUMBERS = re.compile(r"[<>|][if][1248]")
+NUMBERS = re.compile(r"[<>|](i[1248]|f[48])")
 """NumPy's names for the types that arrays may have."""
 MOST_OF_HEADER, MOST_OF_ARRAYS = 2**23, 2**28
 """Bytes that the header, and that all entries together, may have once they are unpacked, whatever their ratio to ..."""

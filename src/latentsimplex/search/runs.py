@@ -39,12 +39,8 @@ Callback = Callable[[int, Expectation], None]
 
 def until_settled(problem: Problem, **changes: Any) -> Problem:
     """Return the problem with the schedule of a run that goes on for as long as it is worth it."""
-    settled = {
-        "window": SETTLED_WINDOW,
-        "tol": SETTLED_TOL,
-        "fall": NATS_AT_LAST * problem.model.temperature,
-    }
-    return reschedule(problem, **{**settled, **changes})
+    fall = NATS_AT_LAST * problem.model.temperature
+    return reschedule(problem, **{"window": SETTLED_WINDOW, "tol": SETTLED_TOL, "fall": fall, **changes})
 
 
 def reschedule(problem: Problem, **changes: Any) -> Problem:

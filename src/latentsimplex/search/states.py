@@ -100,11 +100,7 @@ def state_from_fit(problem: Problem, fit: Fit) -> State:
 
 
 def random_memberships(d: int, n: int, g: int, rng: np.random.Generator) -> Array:
-    """Return W (d, n, g) with rows near the barycentre of the simplex, too near for any cluster to lead.
-
-    >>> random_memberships(2, 3, 4, np.random.default_rng(0)).sum(axis=-1).round(6).tolist()
-    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
-    """
+    """Return W (d, n, g) with rows near the barycentre of the simplex, too near for any cluster to lead."""
     return softmax(START_SCALE * rng.normal(size=(d, n, g)))
 
 
@@ -116,14 +112,7 @@ def identity_responses(d: int, g: int) -> Array:
 def spectral_memberships(mean_f: Any, g: int, divergence: Divergence) -> tuple[Array, Array]:
     """Return W (n, g) and the response B (g, g) from spectral clustering of a pattern's mean similarity.
 
-    Parameters
-    ----------
-    mean_f : (m,) array
-        Mean of f(s) over the views of the pattern.
-    g : int
-        Number of clusters.
-    divergence : Divergence
-        Turns the mean of f(s) into the similarity that fits the views best.
+    ``mean_f`` (m,) is the mean of f(s) over its views, which the divergence turns into the similarity that fits best.
     """
     labels = spectral_clusters(unpack_pairs(divergence.mean(mean_f)), g)
     return label_memberships(mean_f, labels, g, divergence)

@@ -57,15 +57,12 @@ def _spread_centres(pairs: PairValues, k: int, rng: np.random.Generator) -> Any:
     centres = [pairs.values(int(rng.integers(V)))]
     nearest = np.full(V, np.inf)
     while len(centres) < k:
-        nearest = np.minimum(nearest, _squared_distances(pairs, centres[-1]))
+        distances = [to_host(((F - centres[-1]) ** 2).sum(-1)) for _, F in pairs.blocks()]
+        nearest = np.minimum(nearest, np.concatenate(distances))
         total = nearest.sum()
         pick = rng.choice(V, p=nearest / total) if total > 0 else rng.integers(V)
         centres.append(pairs.values(int(pick)))
     return stack(centres)
-
-
-def _squared_distances(pairs: PairValues, centre: Any) -> Array:
-    return np.concatenate([to_host(((F - centre) ** 2).sum(-1)) for _, F in pairs.blocks()])
 
 
 def _assign_views(pairs: PairValues, centres: Any) -> tuple[np.ndarray, Any]:
@@ -91,11 +88,6 @@ class Group(NamedTuple):
     labels: np.ndarray
     worth: float
     parts: frozenset[int] = frozenset()
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return int(self.labels.max()) + 1
 
 
 def prices_of(model: Model) -> Array:

@@ -20,11 +20,7 @@ __all__ = [
     "as_kernel",
 ]
 
-NAMED = {
-    "local-scaling": LocalScaling,
-    "diffusion": Diffusion,
-    "precomputed": Precomputed,
-}
+NAMED = {"local-scaling": LocalScaling, "diffusion": Diffusion, "precomputed": Precomputed}
 
 
 def as_kernel(similarity: Any) -> Kernel:

@@ -65,15 +65,17 @@ class AutoDiffusion(BatchKernel):
         # lists, as a file holds them, become tuples
         object.__setattr__(self, "features", tuple((int(p), str(name)) for p, name in self.features))
         names = {name for _, name in self.features}
-        if self.scale not in SCALES or not names or names - set(COMPARISONS):
+        counts = all(p >= 1 for p, _ in self.features)
+        if self.scale not in SCALES or not names or names - set(COMPARISONS) or not counts:
             raise ValueError(
                 f"{self} is no similarity: choose the scale from {', '.join(SCALES)} and for each number of features "
                 f"one of {', '.join(map(repr, COMPARISONS))}."
             )
+        self.kernel(1)  # which checks the mean
 
     def kernel(self, n_features: int) -> Diffusion:
         """Return the kernel for views with this number of features."""
-        kinds = np.log([kind for kind, _ in self.features])
+        kinds = np.log(np.array([kind for kind, _ in self.features], dtype=np.float64))
         nearest = int(np.argmin(np.abs(kinds - np.log(n_features))))
         mean = {} if self.mean is None else {"mean": self.mean}
         return Diffusion(**{**SCALES[self.scale], **COMPARISONS[self.features[nearest][1]], **mean})

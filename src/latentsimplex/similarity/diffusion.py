@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache as remember
 from hashlib import blake2b
 from numbers import Integral, Real
@@ -35,6 +35,7 @@ from sklearn.utils import check_scalar
 from latentsimplex.base.arrays import (
     array_namespace,
     diagonals,
+    has_missing,
     is_tensor,
     kth_smallest,
     runs_triton,
@@ -42,7 +43,8 @@ from latentsimplex.base.arrays import (
     to_host,
 )
 from latentsimplex.base.condensed import count_pairs, pack_pairs
-from latentsimplex.similarity.distances import FEW_FEATURES, prepare_tables, standardise
+from latentsimplex.base.wide_table import WideTable, find_varying
+from latentsimplex.similarity.distances import FEW_FEATURES, prepare_tables, rank_quantile, standardise
 from latentsimplex.similarity.kernel import BatchKernel
 from latentsimplex.similarity.local_scaling import LEAST_SIMILARITY, LocalScaling
 from latentsimplex.similarity.walk_eigenvectors import (
@@ -61,6 +63,7 @@ from latentsimplex.similarity.walk_powers import (
     mix_powers,
     similarities_at_mean,
 )
+from latentsimplex.similarity.wide_tables import compare_one_by_one, compare_together
 
 MOST_MULTIPLIED = 3 * N_EIGENVECTORS
 """With no more samples, products of whole matrices are quicker than finding eigenvectors."""
@@ -116,6 +119,12 @@ class Diffusion(BatchKernel):
             )
         check_scalar(self.mean, "mean", Real, min_val=0, max_val=1, include_boundaries="neither")
 
+    def narrow(self, table: WideTable) -> tuple[Diffusion, Any]:
+        """Return a table with no more features than samples, or those that vary, and the kernel that reads it."""
+        if self.per_feature:
+            return self, compare_one_by_one(table)
+        return replace(self, standardise=False), compare_together(table, self.standardise)
+
     def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
         """Return -log s (b, m) of tables (b, n, p); all zero where all samples coincide."""
         few = tables.shape[-2] <= MOST_MULTIPLIED
@@ -125,7 +134,10 @@ class Diffusion(BatchKernel):
             r = self._triton_exponents(tables)
         else:
             r = exponents_of(self.similarities(tables, cache))
-        varies = (tables != tables[:, :1]).any(-1).any(-1)
+        if has_missing(tables):
+            varies = np.array([find_varying(X).any() for X in tables])
+        else:
+            varies = (tables != tables[:, :1]).any(-1).any(-1)
         if is_tensor(r) or not varies.all():
             r *= varies[:, None]
         if out is not None and r is not out:
@@ -244,7 +256,7 @@ def make_walks(tables: Any, graph: NeighbourGraph) -> Any:
         from latentsimplex.similarity._triton_walks import make_walks_by_triton
 
         tables = standardise(tables) if graph.standardise else tables
-        quantile = (*divmod_rank(n), QUANTILE)
+        quantile = rank_quantile(QUANTILE, n)
         return make_walks_by_triton(
             tables, graph.per_feature, *quantile, graph.n_neighbours, TIED, LEAST_WEIGHT
         )
@@ -270,7 +282,7 @@ def write_walks(
     from latentsimplex.similarity._scaling_loops import add_affinities, make_walk
 
     n = tables.shape[-2]
-    quantile = (*divmod_rank(n), QUANTILE)
+    quantile = rank_quantile(QUANTILE, n)
     tables, sets_of_tables = prepare_tables(tables, graph.standardise, graph.per_feature)
     distances = np.empty((n, n), np.float32)
     for v, sets in enumerate(sets_of_tables):
@@ -281,13 +293,3 @@ def write_walks(
             add_affinities(X, FEW_FEATURES, *quantile, 1 / len(sets), distances, M)
         make_walk(M, n, graph.n_neighbours, LEAST_WEIGHT)
         yield
-
-
-def divmod_rank(n: int) -> tuple[int, float]:
-    """Return the rank of the quantile among n - 1 distances, and its part beyond that.
-
-    >>> divmod_rank(12)
-    (3, 0.0)
-    """
-    below, part = divmod(QUANTILE * (n - 2), 1)
-    return int(below), part

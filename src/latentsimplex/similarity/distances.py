@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.base.arrays import array_namespace, is_tensor, kth_smallest, to_double
+from latentsimplex.base.arrays import array_namespace, has_missing, is_tensor, kth_smallest, to_double
 from latentsimplex.similarity.kernel import COINCIDENT
+from latentsimplex.similarity.missing_cells import shared_feature_distances
 
 FEW_FEATURES = 4
 """Distances in so few features are added up one by one, in more by a product of matrices."""
@@ -23,6 +24,8 @@ def euclidean_distances(X: Any) -> Any:
     >>> euclidean_distances(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])).tolist()
     [[0.0, 5.0, 5.0], [5.0, 0.0, 0.0], [5.0, 0.0, 0.0]]
     """
+    if has_missing(X):
+        return shared_feature_distances(X)
     if X.shape[-1] == 1:
         return abs(X - X.swapaxes(-1, -2))
     if X.shape[-1] <= FEW_FEATURES:
@@ -57,8 +60,11 @@ def mean_and_scale(X: Any) -> tuple[Any, Any]:
     """Return the mean and the standard deviation (..., 1, p) of each feature, but for outliers.
 
     They are those of values cut at ``OUTLYING`` standard deviations from the median, so that no outlier decides the
-    scale of the others. Where most samples have one value, rare others are no outliers, and nothing is cut.
+    scale of the others. Where most samples have one value, rare others are no outliers, and nothing is cut. Missing
+    cells do not count.
     """
+    if has_missing(X):
+        return _mean_and_scale_of_present(X)
     xp, middle = array_namespace(X), (X.shape[-2] - 1) // 2
     centre = kth_smallest(X.swapaxes(-1, -2), middle)[..., None, :]
     away = X - centre
@@ -74,6 +80,17 @@ def mean_and_scale(X: Any) -> tuple[Any, Any]:
         if not falling.any():
             break
     return centre + mean, spread
+
+
+def _mean_and_scale_of_present(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the standard deviation (..., 1, p) of the cells of each feature that are not missing."""
+    mean, scale = np.zeros((2, *X.shape[:-2], 1, X.shape[-1]))
+    for *table, j in np.ndindex(*X.shape[:-2], X.shape[-1]):
+        values = X[(*table, slice(None), slice(j, j + 1))]
+        values = values[~np.isnan(values[:, 0])]
+        if len(values):
+            mean[(*table, 0, j)], scale[(*table, 0, j)] = np.ravel(mean_and_scale(values))
+    return mean, scale
 
 
 def _moments(X: Any) -> tuple[Any, Any]:
@@ -96,6 +113,16 @@ def prepare_tables(
     rare = np.partition(np.abs(tables - centres[:, None]), k, axis=1)[:, k] == 0
     standardise_tables(standard, centres, rare, OUTLYING, MOST_CUTS, STILL)
     return standard, sets
+
+
+def rank_quantile(quantile: float, n: int) -> tuple[int, float, float]:
+    """Return the rank of a quantile among n - 1 distances, its part beyond that, and the quantile.
+
+    >>> rank_quantile(0.3, 12)
+    (3, 0.0, 0.3)
+    """
+    below, part = divmod(quantile * (n - 2), 1)
+    return int(below), part, quantile
 
 
 def feature_sets(tables: np.ndarray, per_feature: bool) -> list[list[slice]]:

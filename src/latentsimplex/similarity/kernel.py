@@ -22,6 +22,7 @@ from latentsimplex.base.arrays import array_namespace, is_tensor, to_host
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.types import Array
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity.precomputed import similarity_exponents
 
 S_CLIP = 1e-4
@@ -62,6 +63,14 @@ class BatchKernel:
         """Return r (m,) with s = exp(-r), condensed order, all >= 0; all zero for a constant view."""
         return self.batch_exponents(np.asarray(X)[None])[0]
 
+    def kernel(self, n_features: int) -> BatchKernel:
+        """Return the kernel that reads views with so many features."""
+        return self
+
+    def narrow(self, table: WideTable) -> tuple[BatchKernel, Any]:
+        """Return a table with no more features than samples, and the kernel that sees in it what this one does."""
+        raise NotImplementedError
+
     def batch_exponents(self, tables: Any, out: Any = None, cache: BoundedCache[Any] | None = None) -> Any:
         """Return exponents (b, m) of tables (b, n, p), in ``out`` if it is given.
 
@@ -80,6 +89,16 @@ def accepts_batches(kernel: Any) -> bool:
         and kernel.sees_differences_alone
         and type(kernel).exponents is BatchKernel.exponents
     )
+
+
+def narrow_tables(kernel: Kernel, tables: Any) -> tuple[Kernel, Any]:
+    """Return tables (b, n, p) as arrays with the kernel that reads them: a wide table is alone, and not wide then."""
+    if not isinstance(tables, WideTable):
+        return kernel, tables
+    if not accepts_batches(kernel):
+        return kernel, tables.to_dense()[None]
+    kernel, table = kernel.kernel(tables.shape[1]).narrow(tables)  # type: ignore[attr-defined]
+    return kernel, table[None]
 
 
 def read_exponents(
@@ -134,9 +153,8 @@ def to_single(tables: Any) -> Any:
     [[1.0], [-1.0]]
     """
     X = tables - tables.mean(-2)[..., None, :]
-    largest = abs(X).reshape(*X.shape[:-2], -1)
-    largest = largest.amax(-1) if is_tensor(X) else largest.max(-1)
-    X = X / (largest + (largest == 0))[..., None, None]
+    largest = array_namespace(X).amax(abs(X), (-2, -1))[..., None, None]
+    X = X / (largest + (largest == 0))
     return X.float() if is_tensor(X) else X.astype(np.float32)
 
 

@@ -7,7 +7,7 @@ after Zelnik-Manor and Perona, whose own form is power 2 with q_i the distance t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,23 +15,20 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_scalar
 
-from latentsimplex.base.arrays import (
-    array_namespace,
-    convert_like,
-    is_tensor,
-    kth_and_next_smallest,
-    stack,
-)
+from latentsimplex.base.arrays import array_namespace, convert_like, kth_and_next_smallest, stack
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import count_pairs, pack_pairs
 from latentsimplex.base.types import Array
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity.distances import (
     FEW_FEATURES,
     euclidean_distances,
     prepare_tables,
+    rank_quantile,
     standardise,
 )
 from latentsimplex.similarity.kernel import BatchKernel
+from latentsimplex.similarity.wide_tables import compare_one_by_one, compare_together
 
 LEAST_SIMILARITY = float(np.finfo(np.float32).tiny)
 """Smaller similarities have no logarithm in single precision."""
@@ -57,7 +54,8 @@ class LocalScaling(BatchKernel):
         Give each feature of a view mean 0 and variance 1 first; constant features are left at 0.
     per_feature : bool
         Take the mean over features of the similarity in each feature alone. It needs no common scale of
-        the features, and bounds what one wild feature can do to a sample (heavy tails).
+        the features, and bounds what one wild feature can do to a sample (heavy tails). Of views with more than
+        two million numbers, and more features than samples, a random part of the features is taken.
 
     Examples
     --------
@@ -87,6 +85,12 @@ class LocalScaling(BatchKernel):
     def sees_differences_alone(self) -> bool:
         """Whether distances are Euclidean."""
         return self.metric == "euclidean"
+
+    def narrow(self, table: WideTable) -> tuple[LocalScaling, Any]:
+        """Return a table with no more features than samples, or those that vary, and the kernel that reads it."""
+        if self.per_feature:
+            return self, compare_one_by_one(table)
+        return replace(self, standardise=False), compare_together(table, self.standardise)
 
     def batch_exponents(self, tables: Any, out: Any = None, cache: BoundedCache[Any] | None = None) -> Any:
         """Return (dist_ij / sqrt(q_i q_j))^power (b, m) of tables (b, n, p); all zero where all samples coincide.
@@ -173,8 +177,7 @@ class LocalScaling(BatchKernel):
         q = low + part * (high - low)
         if not (q == 0).any():
             return q
-        nearest = xp.where(distances > 0, distances, np.inf)
-        nearest = nearest.amin(-1) if is_tensor(nearest) else nearest.min(-1)
+        nearest = xp.amin(xp.where(distances > 0, distances, np.inf), -1)
         outside = xp.where(xp.isfinite(nearest), share * nearest, 1.0)
         return xp.where(q == 0, outside, q)
 
@@ -183,5 +186,4 @@ class LocalScaling(BatchKernel):
         if self.neighbour is not None:
             k = min(self.neighbour, n - 1)
             return k - 1, 0.0, k / (n - 1)
-        below, part = divmod(self.quantile * (n - 2), 1)
-        return int(below), part, self.quantile
+        return rank_quantile(self.quantile, n)

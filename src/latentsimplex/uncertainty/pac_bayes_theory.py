@@ -29,11 +29,9 @@ from scipy.special import entr, xlog1py
 
 from latentsimplex.base.checks import check_count, make_generator
 from latentsimplex.base.types import Array
-from latentsimplex.inputs.views import as_views
 from latentsimplex.pairs.divergence import DIVERGENCES, P_CLIP
 from latentsimplex.results.coassignment import CoAssignment
-from latentsimplex.results.results import results_of
-from latentsimplex.similarity import Precomputed
+from latentsimplex.results.results import read_views_again, results_of
 from latentsimplex.similarity.kernel import checked_exponents, clip_exponents
 from latentsimplex.uncertainty.partition_losses import as_pair_probabilities
 
@@ -235,13 +233,7 @@ def pac_bayes(model: Any, data: Any, empirical_risk: Any, delta: float = 0.05) -
         For each bound by itself.
     """
     results = results_of(model)
-    kernel = results.similarity
-    views = as_views(data, results.settings["views"], precomputed=isinstance(kernel, Precomputed))
-    if (len(views), views.n_samples) != (results.n_views, results.n_samples):
-        raise ValueError(
-            f"The data have {len(views)} views of {views.n_samples} samples and the model was fitted to "
-            f"{results.n_views} of {results.n_samples}: pass the data of the fit."
-        )
+    kernel, views = results.similarity, read_views_again(results, data)
     risks = np.asarray(empirical_risk, dtype=np.float64)
     if risks.shape not in [(), (results.n_patterns,)]:
         raise ValueError(

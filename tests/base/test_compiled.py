@@ -1,0 +1,89 @@
+"""Compiled loops: kept where they can be, compiled for the process where they cannot, and said so once."""
+
+import importlib.util
+import itertools
+import logging
+import resource
+
+import numba
+import pytest
+
+from latentsimplex.base import compiled
+
+SOURCE = """
+from latentsimplex.base.compiled import compiled
+
+@compiled
+def double(x):
+    return 2 * x
+"""
+numbers = itertools.count()
+
+
+def import_loops(folder):
+    """Return a module with a loop of its own, from a file in a folder."""
+    path = folder / f"loops_{next(numbers)}.py"
+    path.write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder for loops in a process that has said nothing yet, and whose user has no folder that can be written."""
+    monkeypatch.setattr(compiled, "told", set())
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    for name in ("HOME", "XDG_CACHE_HOME", "IPYTHONDIR"):
+        monkeypatch.setenv(name, "/dev/null")
+    return tmp_path
+
+
+def test_the_first_compilation_announces_itself_and_the_next_process_finds_the_loop(folder, caplog):
+    module = import_loops(folder)
+    assert [module.double(1), module.double(1.5)] == [2, 3.0]
+    said = [(record.levelno, record.getMessage()) for record in caplog.records]
+    assert said == [
+        (
+            logging.WARNING,
+            "latentsimplex is compiling its loops, which takes up to a minute the first time",
+        )
+    ]
+    compiled.told.clear()
+    caplog.clear()
+    again = compiled.make_compiler(**compiled.COMPILED)(module.double.py_func)
+    assert again(1) == 2
+    assert again.stats.cache_hits
+    assert not caplog.records
+
+
+def test_loops_compile_where_no_folder_can_be_written(folder):
+    (folder / "__pycache__").touch()  # a file, so that not even root can make it a folder
+    with pytest.warns(UserWarning, match=r"neither the folder .* can be written.* NUMBA_CACHE_DIR") as caught:
+        assert [import_loops(folder).double(2), import_loops(folder).double(3)] == [4, 6]
+    assert len(caught) == 1
+
+
+def test_loops_compile_where_a_disk_is_full(folder):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    module = import_loops(folder)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))  # no file takes a byte
+        with pytest.warns(UserWarning, match=r"too large in .*__pycache__.* NUMBA_CACHE_DIR") as caught:
+            results = module.double(2), module.double(2.5)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert results == (4, 5.0)
+    assert len(caught) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_spoilt_cache_is_compiled_over(folder):
+    loop = import_loops(folder).double
+    assert loop(2) == 4
+    for file in (folder / "__pycache__").glob("*.nb[ic]"):
+        file.write_bytes(b"")
+    again = compiled.make_compiler(**compiled.COMPILED)(loop.py_func)
+    assert again(2) == 4
