@@ -3,6 +3,7 @@
 import numpy as np
 
 from latentsimplex import LatentSimplexPosition
+from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.results.consensus import form_consensus
 from latentsimplex.results.results import Results, Stage
 from latentsimplex.similarity import AutoDiffusion
@@ -22,6 +23,7 @@ def made_model(
     model = LatentSimplexPosition(**settings)
     memberships, view_patterns = [np.asarray(W, dtype=float) for W in memberships], np.asarray(view_patterns)
     n_views, d = len(view_patterns), len(memberships)
+    pattern_labels = np.array([W.argmax(axis=1) for W in memberships])
     names = np.array(view_names or [f"view{v}" for v in range(n_views)], dtype=object)
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "verbose"}
     results = Results(
@@ -34,7 +36,7 @@ def made_model(
         pattern_weights=np.bincount(view_patterns, minlength=d) / n_views,
         memberships=memberships,
         responses=[np.eye(W.shape[1]) for W in memberships],
-        pattern_labels=np.array([W.argmax(axis=1) for W in memberships]),
+        pattern_labels=pattern_labels,
         consensus=form_consensus(view_patterns, memberships, names),
         initial_view_patterns=view_patterns,
         loss_curve=np.array([30.0, 20.0, 15.0]),
@@ -43,9 +45,17 @@ def made_model(
         start_losses=np.array([15.0, 15.01, 16.0]),
         start_agreement=np.array([1.0, 0.99, 0.4]),
         stages=tuple(made_stages(n_views) if stages is None else stages),
+        levels=[made_levels(labels) for labels in pattern_labels],
+        evidence=[np.linspace(0, 0.5, int(labels.max()) + 1) for labels in pattern_labels],
         settings=parameters,
     )
     return model._show(results)
+
+
+def made_levels(labels):
+    """One cluster, and the clusters of these labels where there are more."""
+    one = Level(np.zeros(len(labels), dtype=int), 0.0)
+    return [one, Level(labels, 0.5)] if labels.any() else [one]
 
 
 def made_stages(n_views):

@@ -23,10 +23,16 @@ from latentsimplex.similarity import AutoDiffusion, Diffusion, LocalScaling
 from latentsimplex.stages import Fitting, Reading, make_model, mean_coassignment
 from problems import KINDS, same_partition
 
-pytestmark = pytest.mark.usefixtures("one_cloud")
+pytestmark = pytest.mark.usefixtures("one_cloud", "_as_among_many_views")
 
 QUICK = {"n_clusters": 3, "n_patterns": 2, "n_init": 1, "max_iter": 5, "random_state": 0}
 TWO = ((2, "as they are"),)
+
+
+@pytest.fixture
+def _as_among_many_views(monkeypatch):
+    """A few views are searched as many are; how splits are found in a few is tested with them."""
+    monkeypatch.setattr(stages, "FEW_VIEWS", 0)
 
 
 def views(n=30, distance=12.0):

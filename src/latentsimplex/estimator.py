@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 
+from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.libraries import make_frame
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array
@@ -17,9 +18,9 @@ from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
 from latentsimplex.results.save_load import load_results, save_results
-from latentsimplex.results.tables import labels_table, memberships_table, views_table
+from latentsimplex.results.tables import evidence_table, labels_table, memberships_table, views_table
 from latentsimplex.similarity import Precomputed
-from latentsimplex.stages import run_stages, warn_of_constant_views
+from latentsimplex.stages import run_stages, warn_of_constant_views, warn_of_no_evidence
 
 PAPER = {
     "similarity": "local-scaling",
@@ -45,9 +46,10 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters, n_patterns : int
-        Upper bounds on the clusters of a pattern and on the patterns; cut to the number of samples
-        and of views.
+    n_clusters, n_patterns : "auto" or int
+        The most clusters of a pattern, and patterns: "auto" is as many as the data show, up to ten patterns.
+    min_clusters : int
+        The fewest clusters of a pattern that has clusters; ``n_clusters = min_clusters = k`` asks for exactly k.
     views : "whole", "columns", one label per column, or a dict
         How a single 2-D table is cut into views. Columns with one label form a view. A pandas Series or a dict from
         columns to views is matched by the names of the columns; a dict from views to lists of columns works too.
@@ -126,10 +128,13 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     stages_ : tuple of Stage
         What each stage of the fit used: similarity, divergence, response, penalty, temperature, evidence for
         clusters (:class:`latentsimplex.results.Stage`).
+    levels_, evidence_ : list of lists of (labels, evidence), list of arrays
+        The clusters of each pattern from coarse to fine, and what speaks for 1, 2, ... of them, in nats a sample; empty
+        where it was not measured: among more than twelve views, or with a similarity of one's own.
     similarity_ : kernel
         What the last stage compared the samples of each view with.
     temperature_ : float
-        The temperature of the last stage, a mean over views where it was measured.
+        That of the last stage, a mean over views where it was measured.
     loss_, loss_curve_ : float, array
         What EM minimises: -(1/beta) sum_v log sum_l lambda_l exp(-beta K_vl) + penalties. It
         belongs to the last stage and, where there are two, cannot be compared with ``start_losses_``.
@@ -147,8 +152,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     view_names_in_, sample_names_in_ : arrays of str
         ``sample_names_in_`` is None where the data had no row names.
     n_samples_, n_features_in_ : int
-    results_ : Results
-        All of the above as one record (:class:`latentsimplex.results.Results`).
+    results_ : Results, all of the above as one record
 
     Examples
     --------
@@ -171,6 +175,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     n_clusters_: np.ndarray
     consensus_: Consensus
     stages_: tuple[Stage, ...]
+    levels_: list[list[Level]]
+    evidence_: list[Array]
     similarity_: Any
     temperature_: float
     loss_: float
@@ -190,9 +196,10 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 10,
-        n_patterns: int = 10,
+        n_clusters: int | str = "auto",
+        n_patterns: int | str = "auto",
         *,
+        min_clusters: int = 1,
         views: Any = "whole",
         missing: str = "raise",
         similarity: Any = "auto",
@@ -213,6 +220,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_patterns = n_patterns
+        self.min_clusters = min_clusters
         self.views = views
         self.missing = missing
         self.similarity = similarity
@@ -257,6 +265,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         """
         results = run_stages(X, resolve_options(self.get_params(deep=False)))
         warn_of_constant_views(results)
+        warn_of_no_evidence(results, self.min_clusters)
         return self._show(results)
 
     def _show(self, results: Results) -> LatentSimplexPosition:
@@ -344,6 +353,10 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     def views_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each view: its pattern, how sure that is, and its part in the consensus."""
         return self._make_frame(views_table(results_of(self)), backend)
+
+    def evidence_frame(self, backend: str | None = None) -> Any:
+        """Return a frame with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""
+        return self._make_frame(evidence_table(results_of(self)), backend)
 
     def _make_frame(self, table: Table, backend: str | None) -> Any:
         return make_frame(table, backend or self.results_.frame_library)

@@ -32,6 +32,8 @@ AUTO = {
     "penalty": "labels",
 }
 """What "auto" means for each option that does not depend on the data; docs/defaults.md says why."""
+MOST_PATTERNS = 10
+"""Patterns that there may be under "auto"."""
 DEVICES = re.compile(r"cpu|torch|mps|cuda(:\d+)?")
 
 
@@ -62,12 +64,14 @@ class Choices:
 class Options:
     """All that the estimator's parameters say, checked; no kernel is one that the data will choose.
 
-    ``n_clusters`` and ``n_patterns`` are upper bounds that the data may lower; ``views`` and ``memory_limit`` are
+    ``n_clusters`` and ``n_patterns`` are upper bounds that the data may lower, no ``n_clusters`` is no bound; ``views``
+    and ``memory_limit`` are
     checked with the data. ``settings`` are the parameters as they were given.
     """
 
-    n_clusters: int
+    n_clusters: int | None
     n_patterns: int
+    min_clusters: int
     views: Any
     missing: str
     kernel: Kernel | None
@@ -87,9 +91,12 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
     given = dict(parameters)
     for name, choices in CHOICES.items():
         check_choice(name, given[name], choices)
-    counts = {
-        name: check_count(name, given[name]) for name in ("n_clusters", "n_patterns", "n_init", "max_iter")
+    counts = {name: check_count(name, given[name]) for name in ("min_clusters", "n_init", "max_iter")}
+    bounds = {
+        name: None if is_auto(given[name]) else check_count(name, given[name])
+        for name in ("n_clusters", "n_patterns")
     }
+    check_bounds(counts["min_clusters"], bounds["n_clusters"])
     tol, n_jobs = check_number("tol", given["tol"], above=0), check_jobs(given["n_jobs"])
     rng, device = make_generator(given["random_state"]), check_device(given["device"])
     chosen = resolve_choices(
@@ -98,8 +105,9 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
     optimizer = OPTIMIZERS[resolve_optimizer(given["optimizer"], chosen.penalty)]
     stop = stop_of_fits.get() or NEVER
     return Options(
-        n_clusters=counts["n_clusters"],
-        n_patterns=counts["n_patterns"],
+        n_clusters=bounds["n_clusters"],
+        n_patterns=bounds["n_patterns"] or MOST_PATTERNS,
+        min_clusters=counts["min_clusters"],
         n_init=counts["n_init"],
         views=given["views"],
         missing=given["missing"],
@@ -113,6 +121,17 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         verbose=bool(given["verbose"]),
         settings={name: value for name, value in given.items() if name != "verbose"},
     )
+
+
+def check_bounds(least: int, most: int | None) -> None:
+    """Raise ValueError for numbers of clusters that exclude each other.
+
+    >>> check_bounds(2, 2)
+    """
+    if most is not None and least > most:
+        raise ValueError(
+            f"min_clusters={least} is more than n_clusters={most}: give the same number for exactly so many clusters."
+        )
 
 
 def check_settings(parameters: Mapping[str, Any]) -> None:

@@ -3,7 +3,8 @@
 ============== ===========================================================================================
 stage          what it does
 ============== ===========================================================================================
-search         decides which views share a pattern and how many clusters it has: EM, with or without moves
+search         decides which views share a pattern and how many clusters it has: by splits, for which there is
+               evidence, where the data choose the similarity of a few views; otherwise by EM, with or without moves
 refinement     goes on from there, on similarities that show the borders of clusters best; only where the
                similarity was chosen by the data, and there are clusters
 all views      takes in all views, where there were so many that a random part was enough until then
@@ -16,7 +17,7 @@ import logging
 import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -24,6 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.auto.choose_similarity import choose_similarity
+from latentsimplex.auto.cluster_tree import Bounds
+from latentsimplex.auto.shared_clusters import SharedClusters, find_shared_clusters
+from latentsimplex.auto.splits import holds_amounts
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers, count_threads
@@ -41,13 +45,14 @@ from latentsimplex.pairs.memory_budget import Storage, choose_storage, measure_s
 from latentsimplex.pairs.on_device import DevicePairs, DeviceReader, find_device
 from latentsimplex.pairs.protocol import Backend
 from latentsimplex.progress import show_progress
-from latentsimplex.results.estimates import assemble_results
+from latentsimplex.results.estimates import PatternTrees, assemble_results
 from latentsimplex.results.results import Results, Stage
 from latentsimplex.search.multistart import NOBODY, Listener, Search, search_from_starts
 from latentsimplex.search.runs import (
     NATS_AT_LAST,
     NATS_BETWEEN,
     finish_on_all_views,
+    refine_labels,
     refit_on_second_similarity,
 )
 from latentsimplex.similarity import AutoDiffusion, Kernel, Precomputed
@@ -63,6 +68,10 @@ SEARCHED_VIEWS = 100
 """Views for each pattern there may be that a search with moves looks at. A pattern with a tenth of an equal share
 of the views has ten of them then, whose mean is three times less noisy than a view. In the end all take part."""
 
+FEW_VIEWS = 12
+"""Views that are looked at one by one for clusters. Among more, what they have in common tells more than each."""
+SEARCHED_CLUSTERS = 10
+"""The most clusters that a search among many views looks for, where no number was given."""
 MOST_NAMED = 10
 """Constant views that a warning names."""
 
@@ -70,7 +79,8 @@ MOST_NAMED = 10
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
     views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing)
-    n_clusters, n_patterns = min(options.n_clusters, views.n_samples), min(options.n_patterns, len(views))
+    n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
+    n_patterns = min(options.n_patterns, len(views))
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
     size = measure_size(views, options.kernel, n_patterns, count_threads(options.n_jobs))
@@ -81,13 +91,17 @@ def run_stages(X: Any, options: Options) -> Results:
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
-        found = fitting.search(*fitting.choose(candidates))
-        if fitting.wants_refinement(found):
-            found = fitting.refine(found)
-        if found.members is not None:
-            found = fitting.take_in_all_views(found)
+        reading, members = fitting.choose(candidates)
+        if fitting.looks_for_splits:
+            found = fitting.refine_splits(reading, fitting.find_splits())
+        else:
+            found = fitting.search(reading, members)
+            if fitting.wants_refinement(found):
+                found = fitting.refine(found)
+            if found.members is not None:
+                found = fitting.take_in_all_views(found)
     return assemble_results(
-        views, found.search, found.searched, found.informative, found.stages, options.settings
+        views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
     )
 
 
@@ -112,7 +126,8 @@ class Found(NamedTuple):
     """Where a fit is after a stage: the search, None where all views are constant, and the views that took part.
 
     ``searched`` are the views that the search looked at, ``informative`` those of the last stage, constant ones left
-    out of both; ``members`` are the views that were read for it, in order, or None for all of them.
+    out of both; ``members`` are the views that were read for it, in order, or None for all of them. ``trees`` has the
+    levels of clusters and their evidence, where splits were looked for.
     """
 
     search: Search | None
@@ -121,6 +136,7 @@ class Found(NamedTuple):
     members: Indices | None
     reading: Reading
     stages: tuple[Stage, ...]
+    trees: PatternTrees | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +163,55 @@ class Fitting:
             )
         members = self._draw_members()
         return Reading(choices, kernel, self._measure_temperatures(choices, kernel), evidence), members
+
+    @property
+    def looks_for_splits(self) -> bool:
+        """Whether clusters are found by splits, for which there is evidence: in a few views, by the data's choice."""
+        choices = self.options.choices
+        priced = choices.penalty == "labels" and choices.search == "moves"
+        return self.options.kernel is None and priced and len(self.views) <= FEW_VIEWS
+
+    def find_splits(self) -> SharedClusters:
+        """Look for clusters in each view, and in views together."""
+        self.listener.stage("looking for clusters")
+        tables = [self.views.table(v) for v in range(len(self.views))]
+        most = None if self.options.n_clusters is None else self.n_clusters
+        least = min(self.options.min_clusters, self.views.n_samples)
+        return find_shared_clusters(tables, Bounds(least, most), self.n_patterns, self.workers)
+
+    def refine_splits(self, reading: Reading, shared: SharedClusters) -> Found:
+        """Find the memberships of samples in the clusters of splits."""
+        groups, choices = shared.groups, reading.choices
+        varying = np.flatnonzero([find_varying(self.views.table(v)).any() for v in range(len(self.views))])
+        trees = PatternTrees([group.tree for group in groups], shared.others)
+        if not groups:
+            stage = self._record_stage("search", reading, 1.0, len(varying))
+            nothing = np.empty(0, dtype=np.intp)
+            return Found(None, varying, nothing, None, reading, (stage,), trees)
+        self.listener.stage("refining memberships")
+        is_broad = all(group.tree.is_broad for group in groups)
+        kernel = choose_comparisons(reading.kernel, self.views, shared, is_broad)
+        members = np.array(sorted(v for group in groups for v in group.members))
+        pattern_of = {v: l for l, group in enumerate(groups) for v in group.members}
+        start = np.array([pattern_of.get(v, len(groups)) for v in varying.tolist()])
+        same = [np.square(np.bincount(tree.labels) / len(tree.labels)).sum() for tree in trees.patterns]
+        coassignment = float(np.average([same[pattern_of[v]] for v in members]))
+        choices = choices if is_broad else choices.for_coassignments()
+        refined = kernel.for_refinement(coassignment)
+        reading = Reading(choices, refined, self._measure_temperatures(choices, refined))
+        n_clusters = max(tree.n_clusters for tree in trees.patterns)
+        problem, informative, stage = self._pose("refinement", reading, members, n_clusters)
+        clusterings = [tree.labels for tree in trees.patterns]
+        fit = refine_labels(
+            problem,
+            np.array([pattern_of[v] for v in informative]),
+            clusterings,
+            self.listener.follow(0),
+        )
+        first = self._record_stage("search", Reading(choices, kernel, None), stage.temperature, len(varying))
+        first = replace(first, search="splits", evidence=max(tree.strength for tree in trees.patterns))
+        search = Search(fit, start, np.array([fit.loss_curve[-1]]), np.ones(1))
+        return Found(search, varying, informative, None, reading, (first, stage), trees)
 
     def search(self, reading: Reading, members: Indices | None) -> Found:
         """Search for patterns and clusters from several starts."""
@@ -210,13 +275,31 @@ class Fitting:
             return None
         return view_temperatures(self.views, kernel, DIVERGENCES[choices.divergence], self.workers)
 
-    def _pose(self, name: str, reading: Reading, members: Indices | None) -> tuple[Problem, Indices, Stage]:
+    def _record_stage(self, name: str, reading: Reading, temperature: float, n_views: int) -> Stage:
+        """Return the record of a stage."""
+        choices = reading.choices
+        return Stage(
+            name,
+            reading.kernel,
+            choices.divergence,
+            choices.response,
+            choices.penalty,
+            choices.search,
+            self.options.schedule.optimizer,
+            temperature,
+            n_views,
+            reading.evidence,
+        )
+
+    def _pose(
+        self, name: str, reading: Reading, members: Indices | None, n_clusters: int | None = None
+    ) -> tuple[Problem, Indices, Stage]:
         """Return the problem of a stage, each view's divergence in its own nats, its views, and the stage's record."""
-        choices, kernel, own, evidence = reading
+        choices, kernel, own, _ = reading
         temperature = choices.temperature if own is None else float(own.mean())
         assert temperature is not None
         weights = None if own is None else temperature / own
-        model = make_model(choices, self.views.n_samples, self.n_clusters, temperature)
+        model = make_model(choices, self.views.n_samples, n_clusters or self.n_clusters, temperature)
         pairs = make_pairs(
             self.device,
             self.views,
@@ -229,19 +312,24 @@ class Fitting:
             weights,
             members,
         )
-        stage = Stage(
-            name,
-            kernel,
-            choices.divergence,
-            choices.response,
-            choices.penalty,
-            choices.search,
-            self.options.schedule.optimizer,
-            model.temperature,
-            len(pairs),
-            evidence,
-        )
+        stage = self._record_stage(name, reading, model.temperature, len(pairs))
         return Problem(pairs, model, self.options.schedule), pairs.informative, stage
+
+
+def choose_comparisons(chosen: Kernel, views: Views, shared: SharedClusters, is_broad: bool) -> AutoDiffusion:
+    """Return the scale and the comparisons of features with which clusters were found.
+
+    Clusters that took broad graphs overlap. How their views are compared is better told by what clusters explain.
+    """
+    assert isinstance(chosen, AutoDiffusion)
+    compared = {v: group.tree.comparison for group in shared.groups for v in group.members}
+    if is_broad and "length one" not in compared.values():
+        return AutoDiffusion("broad", chosen.features)
+    features = {}
+    for v, comparison in compared.items():
+        wants_length = comparison == "length one" and not holds_amounts(views.table(v))
+        features[views.widths[v]] = "as they are" if wants_length else comparison
+    return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
 
 
 def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
@@ -273,6 +361,18 @@ def warn_of_constant_views(results: Results) -> None:
         warnings.warn(
             f"{len(names)} of {results.n_views} views are constant, have no clusters and are excluded: "
             f"{', '.join(names[:MOST_NAMED])}{more}.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_no_evidence(results: Results, least: int) -> None:
+    """Warn, on behalf of whoever called fit, of clusters that were asked for and that nothing speaks for."""
+    asked = least > 1 and any(len(own) >= least for own in results.evidence)
+    if asked and all(len(own) < least or own[least - 1] <= 0 for own in results.evidence):
+        warnings.warn(
+            f"There is no evidence for clusters: min_clusters={least} was asked for, and evidence_ says what speaks "
+            "against it.",
             UserWarning,
             stacklevel=3,
         )

@@ -17,7 +17,7 @@ from latentsimplex.datasets import single_view
 from latentsimplex.inputs.views import as_views
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.similarity import AutoDiffusion
-from latentsimplex.similarity.auto_diffusion import COMPARISONS, SEARCH_SCALES, list_candidates
+from latentsimplex.similarity.auto_diffusion import SEARCH_COMPARISONS, SEARCH_SCALES, list_candidates
 
 FORWARD = DIVERGENCES["forward"]
 WORKERS = Workers(1)
@@ -192,7 +192,7 @@ def test_candidates_are_measured_together_as_alone():
     together = measure_evidence([X], candidates, 3, FORWARD, WORKERS)
     alone = [measure_evidence([X], [candidate], 3, FORWARD, WORKERS)[0] for candidate in candidates]
     assert together == alone
-    assert len(together) == len(SEARCH_SCALES) * len(COMPARISONS)
+    assert len(together) == len(SEARCH_SCALES) * len(SEARCH_COMPARISONS)
 
 
 def test_fewer_candidates_are_a_choice_of_fewer():

@@ -339,6 +339,7 @@ def test_the_keyboard_goes_from_sample_to_sample_as_rows_come_and_go(report, vis
     page.locator("#sample-list tbody button").first.focus()
     for _ in range(35):
         page.keyboard.press("Tab")
+        page.wait_for_timeout(20)  # nobody is quicker, and rows come when the browser has drawn
     least_sure = np.argsort(model.memberships_[0].max(axis=1))
     assert page.evaluate("document.activeElement.textContent") == str(least_sure[35])
     assert page.locator("#sample-list tbody tr").count() < 60

@@ -295,7 +295,7 @@ def test_a_search_is_rough_and_what_is_reported_is_not(monkeypatch):
         return descend(self, *arguments)
 
     monkeypatch.setattr(NumbaBackend, "descend", watched)
-    views = np.asarray(many_views(6, n_samples=60, random_state=0).views)
+    views = np.asarray(many_views(14, n_samples=60, random_state=0).views)
     LatentSimplexPosition(4, 3, random_state=0, n_init=1).fit(views)
     assert asked[0]
     assert not asked[-1]

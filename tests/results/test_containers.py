@@ -82,7 +82,7 @@ def test_results_go_into_an_anndata_and_through_its_file(cells, model, tmp_path)
         assert found["consensus_weights"].tolist() == [1, 1, 1, 0]
         np.testing.assert_array_equal(found["pattern_weights"], [0.5, 0.25, 0.25])
         np.testing.assert_array_equal(found["view_responsibilities"], model.view_responsibilities_)
-        assert json.loads(found["settings"])["n_clusters"] == 10
+        assert json.loads(found["settings"])["n_clusters"] == "auto"
         assert (float(found["loss"]), bool(found["converged"])) == (15.0, True)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from latentsimplex.auto.cluster_tree import ClusterTree, Level
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.problem import State, drop_unused_columns, used_columns
@@ -19,6 +20,13 @@ from latentsimplex.results.results import Results, Stage
 from latentsimplex.search.multistart import Search
 
 
+class PatternTrees(NamedTuple):
+    """The clusters of each pattern from coarse to fine, as the search found them, and of the views without clusters."""
+
+    patterns: list[ClusterTree]
+    others: ClusterTree | None
+
+
 def assemble_results(
     views: Views,
     search: Search | None,
@@ -26,8 +34,9 @@ def assemble_results(
     informative: Indices,
     stages: tuple[Stage, ...],
     settings: dict[str, Any],
+    trees: PatternTrees | None = None,
 ) -> Results:
-    """Return the results of a fit; no search is one to constant views alone.
+    """Return the results of a fit; no search is one to views without clusters alone.
 
     ``searched`` are the views that the search looked at, ``informative`` those that EM saw in the end.
     """
@@ -44,7 +53,11 @@ def assemble_results(
         start_losses, start_agreement = search.start_losses, search.start_agreement
         initial[informative] = -2
         initial[searched] = search.start_labels
+    if search is None:
+        initial[searched] = 0
     estimates = add_constant_views(found, informative, n_views, views.n_samples)
+    pattern_labels = np.array([joint_labels(W) for W in estimates.memberships])
+    levels = list_levels(trees, initial, estimates.view_patterns, pattern_labels)
     return Results(
         view_names=names,
         sample_names=None if views.sample_names is None else np.array(views.sample_names, dtype=object),
@@ -55,7 +68,7 @@ def assemble_results(
         pattern_weights=estimates.weights,
         memberships=estimates.memberships,
         responses=estimates.responses,
-        pattern_labels=np.array([joint_labels(W) for W in estimates.memberships]),
+        pattern_labels=pattern_labels,
         consensus=form_consensus(estimates.view_patterns, estimates.memberships, names),
         initial_view_patterns=initial,
         loss_curve=np.array(curve),
@@ -64,9 +77,33 @@ def assemble_results(
         start_losses=start_losses,
         start_agreement=start_agreement,
         stages=stages,
+        levels=[own for own, _ in levels],
+        evidence=[own for _, own in levels],
         settings=settings,
         frame_library=views.frame_library,
     )
+
+
+def list_levels(
+    trees: PatternTrees | None, initial: np.ndarray, view_patterns: np.ndarray, pattern_labels: np.ndarray
+) -> list[tuple[list[Level], Array]]:
+    """Return the levels and the evidence of each live pattern; without trees its labels alone, and no evidence.
+
+    A pattern's tree is that of the group in which most of its views began.
+    """
+    found = []
+    for l, labels in enumerate(pattern_labels):
+        begun = initial[(view_patterns == l) & (initial >= 0)]
+        tree = None
+        if trees is not None and len(begun):
+            group = int(np.bincount(begun).argmax())
+            tree = trees.patterns[group] if group < len(trees.patterns) else trees.others
+        if tree is None:
+            one = Level(np.zeros(len(labels), dtype=np.intp), 0.0)
+            found.append(([one] if not labels.any() else [one, Level(labels, 0.0)], np.empty(0)))
+        else:
+            found.append((tree.levels, tree.evidence))
+    return found
 
 
 class Estimates(NamedTuple):

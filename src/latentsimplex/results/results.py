@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.results.coassignment import CoAssignment
@@ -38,6 +39,8 @@ FITTED = {
     "expected_loss_curve_": "expected_loss_curve",
     "n_iter_": "n_iter",
     "converged_": "converged",
+    "levels_": "levels",
+    "evidence_": "evidence",
     "start_losses_": "start_losses",
     "start_agreement_": "start_agreement",
     "initial_view_patterns_": "initial_view_patterns",
@@ -102,6 +105,10 @@ class Results:
     start_losses, start_agreement : arrays
         One entry for each start that was made.
     stages : tuple of Stage
+    levels : list of lists of Level
+        Of each pattern, clusters from coarse to fine as (labels, evidence); the first has one cluster.
+    evidence : list of arrays
+        Of each pattern, what speaks for k = 1, 2, ... clusters, in nats a sample; empty where it was not measured.
     settings : dict
         The estimator's parameters at the time of the fit.
     frame_library : str or None
@@ -126,6 +133,8 @@ class Results:
     start_losses: Array
     start_agreement: Array
     stages: tuple[Stage, ...]
+    levels: list[list[Level]]
+    evidence: list[Array]
     settings: dict[str, Any]
     frame_library: str | None = None
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from latentsimplex._version import __version__
+from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.checks import PROBABILITY_ROUNDING
 from latentsimplex.base.whole_files import whole_file
 from latentsimplex.model.penalties import PENALTIES
@@ -59,7 +60,7 @@ ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "consensus/weights": ("f", ("views",)),
     "consensus/factor": ("f", ("samples", "rank")),
 }
-"""The kind and the axes of each array; ``memberships/l`` and ``responses/l`` of each pattern come on top."""
+"""The kind and the axes of each array; those of each pattern, such as ``memberships/l``, come on top."""
 OWN_ARRAYS = [name for name in ARRAYS if not name.startswith("consensus/")]
 """Those that are fields of results."""
 NUMBERS: dict[str, type] = {"n_samples": int, "n_features": int, "n_patterns": int, "converged": bool}
@@ -72,11 +73,11 @@ STAGES: dict[str, Callable[[Any], bool]] = {
     "divergence": lambda value: value in tuple(DIVERGENCES),
     "response": lambda value: value in ("identity", "learned"),
     "penalty": lambda value: value in (*PENALTIES, "labels"),
-    "search": lambda value: value in ("plain", "moves"),
+    "search": lambda value: value in ("plain", "moves", "splits"),
     "optimizer": lambda value: value in tuple(OPTIMIZERS),
     "temperature": lambda value: type(value) is float and value > 0,
     "n_views": lambda value: type(value) is int and value >= 0,
-    "evidence": lambda value: value is None or (type(value) is float and value > 0),
+    "evidence": lambda value: value is None or type(value) is float,
 }
 """What each field of a stage may be."""
 
@@ -163,7 +164,9 @@ def _collect_arrays(results: Results) -> dict[str, np.ndarray]:
         "consensus/factor": consensus.coassignment.factor,
     }
     for l, (W, B) in enumerate(zip(results.memberships, results.responses, strict=True)):
-        arrays |= {f"memberships/{l}": W, f"responses/{l}": B}
+        arrays |= {f"memberships/{l}": W, f"responses/{l}": B, f"evidence/{l}": results.evidence[l]}
+        arrays[f"level_labels/{l}"] = np.array([level.labels for level in results.levels[l]])
+        arrays[f"level_evidence/{l}"] = np.array([level.evidence for level in results.levels[l]])
     return arrays
 
 
@@ -226,7 +229,10 @@ def _check_arrays(arrays: dict[str, np.ndarray], header: dict[str, Any]) -> dict
         require(array.ndim == len(names), f"{name} has {array.ndim} axes")
         # an axis that no number fixes, like the starts, has the length that is met first
         expected = tuple(axes.setdefault(axis, size) for axis, size in zip(names, array.shape, strict=True))
-        require(array.shape == expected and array.size > 0, f"{name} has shape {array.shape}")
+        may_be_empty = name.startswith("evidence/")
+        require(
+            array.shape == expected and (array.size > 0 or may_be_empty), f"{name} has shape {array.shape}"
+        )
         require(np.isfinite(array).all(), f"{name} holds numbers that are not finite")
     _check_values(arrays, axes["patterns"])
     _check_agreement(arrays, axes["patterns"])
@@ -239,6 +245,9 @@ def _pattern_arrays(n_patterns: int) -> Iterator[tuple[str, tuple[str, tuple[str
         clusters = f"clusters of pattern {l}"
         yield f"memberships/{l}", ("f", ("samples", clusters))
         yield f"responses/{l}", ("f", (clusters, clusters))
+        yield f"evidence/{l}", ("f", (f"numbers of clusters of pattern {l}",))
+        yield f"level_labels/{l}", ("i", (f"levels of pattern {l}", "samples"))
+        yield f"level_evidence/{l}", ("f", (f"levels of pattern {l}",))
 
 
 def _check_values(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
@@ -258,6 +267,10 @@ def _check_values(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
         "start_agreement": (0, most),
         "consensus/factor": (0, most),
         **{f"responses/{l}": (0, most) for l in range(n_patterns)},
+        **{
+            f"level_labels/{l}": (0, max(len(arrays["consensus/labels"]), n_clusters[l]))
+            for l in range(n_patterns)
+        },
     }
     for name, (low, high) in bounds.items():
         require(np.all((arrays[name] >= low) & (arrays[name] < high)), f"{name} is out of range")
@@ -303,6 +316,16 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:
         memberships=[arrays[f"memberships/{l}"] for l in range(n_patterns)],
         responses=[arrays[f"responses/{l}"] for l in range(n_patterns)],
         consensus=consensus,
+        levels=[
+            [
+                Level(labels, float(evidence))
+                for labels, evidence in zip(
+                    arrays[f"level_labels/{l}"], arrays[f"level_evidence/{l}"], strict=True
+                )
+            ]
+            for l in range(n_patterns)
+        ],
+        evidence=[arrays[f"evidence/{l}"] for l in range(n_patterns)],
         stages=tuple(
             Stage(**{**stage, "similarity": decode_kernel(stage["similarity"])}) for stage in header["stages"]
         ),

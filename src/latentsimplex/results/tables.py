@@ -49,6 +49,21 @@ def views_table(results: Results) -> Table:
     )
 
 
+def evidence_table(results: Results) -> Table:
+    """Return a table with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""
+    numbers = [np.arange(1, len(own) + 1) for own in results.evidence]
+    return Table(
+        {
+            "pattern": np.repeat(np.arange(len(numbers)), [len(own) for own in numbers]),
+            "clusters": np.concatenate(numbers),
+            "evidence": np.concatenate(results.evidence),
+            "taken": np.concatenate(
+                [k == W.shape[1] for k, W in zip(numbers, results.memberships, strict=True)]
+            ),
+        }
+    )
+
+
 def name_samples(results: Results) -> np.ndarray:
     """Return the names of the samples, or their numbers where the data had no names."""
     return np.arange(results.n_samples) if results.sample_names is None else results.sample_names

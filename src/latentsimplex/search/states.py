@@ -123,11 +123,20 @@ def label_memberships(mean_f: Any, labels: np.ndarray, g: int, divergence: Diver
 
     Clusters beyond those of the labels are empty for good.
     """
+    return sure_memberships(labels, g), block_means(divergence.mean(mean_f), labels, g)
+
+
+def sure_memberships(labels: np.ndarray, g: int) -> Array:
+    """Return W (n, g) that is nearly sure of the labels.
+
+    >>> sure_memberships(np.array([0, 1]), 3).round(2).tolist()
+    [[0.9, 0.1, 0.0], [0.1, 0.9, 0.0]]
+    """
     k = int(labels.max()) + 1
     W = np.zeros((len(labels), g))
     W[:, :k] = (1 - PURITY) / max(k - 1, 1)
     W[np.arange(len(labels)), labels] = PURITY if k > 1 else 1.0
-    return W, block_means(divergence.mean(mean_f), labels, g)
+    return W
 
 
 def block_means(similarities: Any, labels: np.ndarray, g: int) -> Array:

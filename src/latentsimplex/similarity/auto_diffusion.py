@@ -31,8 +31,11 @@ COMPARISONS: dict[str, dict[str, bool]] = {
     "standardised": {"standardise": True},
     "as they are": {"standardise": False},
     "one by one": {"standardise": False, "per_feature": True},
+    "length one": {"standardise": False, "unit_length": True},
 }
 """How the features of a view become one comparison of samples."""
+SEARCH_COMPARISONS = ("standardised", "as they are", "one by one")
+"""The comparisons that a search among many views chooses from."""
 
 MOST_KINDS = 8
 """The most kinds of view that are looked at: all kinds in between go with the nearest."""
@@ -53,8 +56,8 @@ class AutoDiffusion(BatchKernel):
     Examples
     --------
     >>> similarity = AutoDiffusion("broad", ((1, "as they are"), (50, "standardised")))
-    >>> similarity.kernel(40)
-    Diffusion(neighbours=0.14285714285714285, mean=0.2, balance=False, standardise=True, per_feature=False)
+    >>> similarity.kernel(40)  # doctest: +ELLIPSIS
+    Diffusion(neighbours=0.14285714285714285, mean=0.2, balance=False, standardise=True, ...)
     """
 
     scale: str
@@ -79,6 +82,11 @@ class AutoDiffusion(BatchKernel):
         nearest = int(np.argmin(np.abs(kinds - np.log(n_features))))
         mean = {} if self.mean is None else {"mean": self.mean}
         return Diffusion(**{**SCALES[self.scale], **COMPARISONS[self.features[nearest][1]], **mean})
+
+    @property
+    def sees_differences_alone(self) -> bool:
+        """Directions change when features are centred."""
+        return all(self.kernel(p).sees_differences_alone for p, _ in self.features)
 
     def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
         """Return -log s (b, m) of tables (b, n, p): see :meth:`Diffusion.batch_exponents`."""
@@ -105,7 +113,9 @@ def list_candidates(widths: Sequence[int]) -> dict[int, list[AutoDiffusion]]:
         p: [
             AutoDiffusion(scale, ((p, name),))
             for scale in SEARCH_SCALES
-            for name in (["as they are"] if p == 1 else COMPARISONS)  # which all do the same with one feature
+            for name in (
+                ["as they are"] if p == 1 else SEARCH_COMPARISONS
+            )  # which all do the same with one feature
         ]
         for p in space_kinds(widths)
     }

@@ -44,7 +44,13 @@ from latentsimplex.base.arrays import (
 )
 from latentsimplex.base.condensed import count_pairs, pack_pairs
 from latentsimplex.base.wide_table import WideTable, find_varying
-from latentsimplex.similarity.distances import FEW_FEATURES, prepare_tables, rank_quantile, standardise
+from latentsimplex.similarity.distances import (
+    FEW_FEATURES,
+    prepare_tables,
+    rank_quantile,
+    scale_rows,
+    standardise,
+)
 from latentsimplex.similarity.kernel import BatchKernel
 from latentsimplex.similarity.local_scaling import LEAST_SIMILARITY, LocalScaling
 from latentsimplex.similarity.walk_eigenvectors import (
@@ -95,6 +101,8 @@ class Diffusion(BatchKernel):
     per_feature : bool
         Compare samples feature by feature and take the mean, as :class:`LocalScaling` does: for features
         with heavy tails.
+    unit_length : bool
+        Compare samples by direction: scale each row of a view to length 1 first. For words and counts.
 
     Examples
     --------
@@ -109,6 +117,7 @@ class Diffusion(BatchKernel):
     balance: bool = False
     standardise: bool = True
     per_feature: bool = False
+    unit_length: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.neighbours, Integral):
@@ -119,6 +128,11 @@ class Diffusion(BatchKernel):
             )
         check_scalar(self.mean, "mean", Real, min_val=0, max_val=1, include_boundaries="neither")
 
+    @property
+    def sees_differences_alone(self) -> bool:
+        """Directions change when features are centred."""
+        return not self.unit_length
+
     def narrow(self, table: WideTable) -> tuple[Diffusion, Any]:
         """Return a table with no more features than samples, or those that vary, and the kernel that reads it."""
         if self.per_feature:
@@ -127,6 +141,7 @@ class Diffusion(BatchKernel):
 
     def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
         """Return -log s (b, m) of tables (b, n, p); all zero where all samples coincide."""
+        tables = scale_rows(tables) if self.unit_length else tables
         few = tables.shape[-2] <= MOST_MULTIPLIED
         if few and tables.dtype == np.float32:
             r = self._compiled_exponents(tables, out)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from latentsimplex.base.arrays import array_namespace, has_missing, is_tensor, kth_smallest, to_double
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity.kernel import COINCIDENT
 from latentsimplex.similarity.missing_cells import shared_feature_distances
 
@@ -47,6 +49,24 @@ def standardise(X: Any) -> Any:
     [[-1.22], [0.0], [1.22]]
     """
     return rescale(X, *mean_and_scale(X))
+
+
+def scale_rows(X: Any) -> Any:
+    """Return a table (..., n, p) with rows of length 1, so that samples are compared by direction; rows of 0 stay.
+
+    >>> scale_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    if isinstance(X, WideTable):
+        held = X.X
+        squares = held.multiply(held) if sparse.issparse(held) else held**2
+        lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+        factors = 1 / (lengths + (lengths == 0))
+        if sparse.issparse(held):
+            return WideTable(sparse.csc_array(sparse.diags(factors) @ held))
+        return WideTable(held * factors[:, None])
+    lengths = (X**2).sum(-1)[..., None] ** 0.5
+    return X / (lengths + (lengths == 0))
 
 
 def rescale(X: Any, mean: Any, scale: Any) -> Any:

@@ -1,0 +1,174 @@
+"""The null model for clusters: samples without clusters that are otherwise like the views, whatever their shape.
+
+A cloud has as many directions as the data have locally, and along each feature the one-humped distribution nearest to
+the feature's own: a uniform, skewed or heavy-tailed feature has a uniform, skewed or heavy-tailed cloud, and one with
+two humps has one. Views are drawn together, so that what they share without clusters is shared by their clouds.
+
+====== ================== ======= ================================================================
+symbol name               shape   meaning
+====== ================== ======= ================================================================
+Z      ``tables``         n x p   coordinates of the samples, all views side by side
+d      ``n_directions``           the local dimension of Z, and one more
+L      ``directions``     d x p   leading directions of the standardised features, columns of length 1
+u      ``ranks``          m x p   Phi(e L), e standard normal: a Gaussian copula
+====== ================== ======= ================================================================
+
+The cloud's feature j is Q_j(u_j), Q_j the quantiles of the one-humped distribution. Where there are more features than
+samples can tell apart, the leading coordinates of the samples take the place of features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import ndtr
+
+from latentsimplex.auto.neighbour_graphs import find_neighbours
+from latentsimplex.base.types import Array
+from latentsimplex.similarity.distances import OUTLYING
+
+NEAR, FAR, LOOKED_AT = 10, 20, 500
+"""Neighbours between which the local dimension is measured, and the most samples at which it is."""
+MOST_DIRECTIONS = 40
+MANY_FEATURES = 64
+"""More features than this are taken by their leading coordinates."""
+MOST_COORDINATES = 60
+BINS, TAIL_BINS, TAIL = 48, 4, 0.01
+"""Bins of a feature's histogram between its quantiles at ``TAIL`` and 1 - ``TAIL``, and on each side of them."""
+RANKS = np.linspace(0.0005, 0.9995, 1001)
+TIED = 0.5
+"""A feature with fewer distinct values than this share of the samples is discrete, and so is its cloud."""
+
+
+@dataclass(frozen=True)
+class CloudShape:
+    """What clouds like some views are drawn from.
+
+    ``quantiles`` has Q_j at ``RANKS`` for each feature, ``values`` the values of each discrete one. ``views`` turns
+    features into the coordinates of each view.
+    """
+
+    local_dimension: float
+    directions: Array
+    quantiles: list[Array]
+    values: list[Array | None]
+    views: list[Array | slice]
+
+    def draw(self, n: int, rng: np.random.Generator) -> list[Array]:
+        """Return a cloud of n samples, a table for each view."""
+        ranks = ndtr(rng.normal(size=(n, len(self.directions))) @ self.directions)
+        columns = []
+        for j, (quantiles, values) in enumerate(zip(self.quantiles, self.values, strict=True)):
+            column = np.interp(ranks[:, j], RANKS, quantiles)
+            columns.append(column if values is None else round_to(column, values))
+        features = np.column_stack(columns)
+        return [features[:, part] if isinstance(part, slice) else features @ part for part in self.views]
+
+
+def measure_cloud_shape(tables: Sequence[Array]) -> CloudShape:
+    """Return the shape of clouds like the coordinates (n, p_v) of views; missing cells count as means."""
+    tables = [np.where(np.isnan(Z), np.nanmean(Z, axis=0), Z) if np.isnan(Z).any() else Z for Z in tables]
+    if sum(Z.shape[1] for Z in tables) > MANY_FEATURES:
+        return _measure_many_features(tables)
+    Z = np.hstack(tables)
+    spread = Z.std(axis=0)
+    standard = np.clip((Z - np.median(Z, axis=0)) / (spread + (spread == 0)), -OUTLYING, OUTLYING)
+    dimension = measure_local_dimension(standard)
+    _, lengths, directions = np.linalg.svd(standard - standard.mean(axis=0), full_matrices=False)
+    d = _count_directions(dimension, len(lengths))
+    L = lengths[:d, None] * directions[:d]
+    ends = np.cumsum([0, *(table.shape[1] for table in tables)])
+    return CloudShape(
+        dimension,
+        L / np.maximum(np.sqrt((L**2).sum(axis=0)), np.finfo(float).tiny),
+        [one_humped_quantiles(column) for column in Z.T],
+        [_find_discrete_values(column) for column in Z.T],
+        [slice(start, end) for start, end in pairwise(ends.tolist())],
+    )
+
+
+def _measure_many_features(tables: Sequence[Array]) -> CloudShape:
+    """Return the shape by the leading coordinates that the samples have in all views, each of which counts the same."""
+    centred = [Z - Z.mean(axis=0) for Z in tables]
+    products = sum(Z @ Z.T / max(np.square(Z).sum(), np.finfo(float).tiny) for Z in centred)
+    squares, vectors = np.linalg.eigh(products)
+    coordinates = vectors[:, ::-1] * np.sqrt(np.maximum(squares[::-1], 0.0))
+    dimension = measure_local_dimension(coordinates)
+    d = _count_directions(dimension, min(MOST_COORDINATES, len(products) - 1))
+    leading = coordinates[:, :d]
+    views: list[Array | slice] = []
+    for Z in centred:
+        loadings = np.linalg.lstsq(leading, Z, rcond=None)[0]
+        lengths, directions = np.linalg.eigh(
+            loadings @ loadings.T
+        )  # which keep the distances between samples
+        views.append(directions * np.sqrt(np.maximum(lengths, 0.0)))
+    return CloudShape(
+        dimension, np.eye(d), [one_humped_quantiles(column) for column in leading.T], [None] * d, views
+    )
+
+
+def _count_directions(dimension: float, most: int) -> int:
+    return max(1, min(most, int(np.ceil(min(dimension, MOST_DIRECTIONS))) + 1))
+
+
+def _find_discrete_values(column: Array) -> Array | None:
+    values = np.unique(column)
+    return values if 1 < len(values) < TIED * len(column) else None
+
+
+def round_to(column: Array, values: Array) -> Array:
+    """Return each number as the nearest of the sorted values.
+
+    >>> round_to(np.array([0.2, 1.7, 9.0]), np.array([0.0, 1.0, 2.0])).tolist()
+    [0.0, 2.0, 2.0]
+    """
+    above = np.clip(np.searchsorted(values, column), 1, len(values) - 1)
+    lower, upper = values[above - 1], values[above]
+    return np.where(column - lower < upper - column, lower, upper)
+
+
+def measure_local_dimension(coordinates: Array) -> float:
+    """Return the intrinsic dimension near the samples: the likelihood estimate of Levina and Bickel (2004).
+
+    >>> flat = np.random.default_rng(0).normal(size=(400, 2)) @ np.ones((2, 5))
+    >>> bool(0.8 < measure_local_dimension(flat) < 1.2)
+    True
+    """
+    n = len(coordinates)
+    far = min(FAR, n - 1)
+    near = max(2, min(NEAR, far - 1))
+    some = np.random.default_rng(0).permutation(n)[:LOOKED_AT]
+    neighbours = find_neighbours(coordinates, far)[some]
+    gaps = coordinates[neighbours] - coordinates[some][:, None]
+    distances = np.maximum(np.sqrt((gaps**2).sum(axis=-1)), np.finfo(float).tiny)
+    distances = distances[
+        distances[:, 0] > 1e-12 * distances[:, -1]
+    ]  # samples that coincide have no dimension
+    if not len(distances) or far <= near:
+        return 1.0
+    logs = np.log(distances)
+    inverse = [(logs[:, k - 1 : k] - logs[:, : k - 1]).mean() for k in range(near, far + 1)]
+    return float(1 / max(np.mean(inverse), 1e-6))
+
+
+def one_humped_quantiles(column: Array) -> Array:
+    """Return quantiles at ``RANKS`` of the one-humped histogram nearest to a feature: up to the mode, then down."""
+    low, high = column.min(), column.max()
+    if high <= low:
+        return np.full(len(RANKS), low)
+    start, end = np.quantile(column, [TAIL, 1 - TAIL])
+    tails = np.linspace(low, start, TAIL_BINS + 1), np.linspace(end, high, TAIL_BINS + 1)
+    edges = (
+        np.unique(np.concatenate([tails[0], np.linspace(start, end, BINS + 1), tails[1]]))
+        if end > start
+        else np.linspace(low, high, BINS + 1)
+    )
+    from latentsimplex.auto._hump_loops import fit_one_hump
+
+    counts = np.histogram(column, edges)[0].astype(np.float64)
+    mass = fit_one_hump(counts, np.diff(edges))
+    return np.interp(RANKS, np.concatenate([[0.0], np.cumsum(mass)]), edges)

@@ -1,0 +1,59 @@
+"""Which views share clusters: those that support one another, in any order, and no noise."""
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from latentsimplex.auto.cluster_tree import Bounds
+from latentsimplex.auto.shared_clusters import find_shared_clusters
+from latentsimplex.base.threads import Workers
+
+FIRST, SECOND = np.arange(180) % 3, np.arange(180) // 90
+
+
+def view(labels, seed, distance=7.0, p=2):
+    rng = np.random.default_rng(seed)
+    centres = distance * np.random.default_rng(99).normal(size=(labels.max() + 1, p))
+    return centres[labels] + rng.normal(size=(len(labels), p))
+
+
+def noise(seed, p=5):
+    return np.random.default_rng(seed).normal(size=(180, p))
+
+
+def find(views, least=1, most=None, most_groups=10):
+    with Workers(1) as workers:
+        return find_shared_clusters(views, Bounds(least, most), most_groups, workers)
+
+
+def test_views_with_the_same_clusters_are_one_group():
+    found = find([view(FIRST, 0), view(SECOND, 1), view(FIRST, 2)])
+    assert [group.members for group in found.groups] == [(0, 2), (1,)]
+    assert adjusted_rand_score(found.groups[0].tree.labels, FIRST) > 0.95
+    assert adjusted_rand_score(found.groups[1].tree.labels, SECOND) > 0.95
+    assert found.others is None
+
+
+def test_noise_takes_part_in_nothing():
+    found = find([noise(3), view(FIRST, 0), *(noise(seed) for seed in range(4, 8))])
+    assert [group.members for group in found.groups] == [(1,)]
+    assert found.others is not None
+
+
+def test_the_order_of_views_does_not_matter():
+    views = [view(FIRST, 0), noise(3), view(SECOND, 1), view(FIRST, 2)]
+    forward, backward = find(views), find(views[::-1])
+    assert [group.members for group in backward.groups] == [(0, 3)[::1], (1,)]
+    assert np.array_equal(forward.groups[1].tree.labels, backward.groups[1].tree.labels)
+    assert adjusted_rand_score(forward.groups[0].tree.labels, backward.groups[0].tree.labels) > 0.99
+
+
+def test_no_clusters_anywhere_are_no_groups_unless_they_were_asked_for():
+    views = [noise(0), noise(1)]
+    assert find(views).groups == []
+    (group,) = find(views, least=3, most=3).groups
+    assert group.members == (0, 1)
+    assert group.tree.n_clusters == 3
+
+
+def test_no_more_groups_than_allowed():
+    assert len(find([view(FIRST, 0), view(SECOND, 1)], most_groups=1).groups) == 1

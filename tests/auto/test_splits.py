@@ -1,0 +1,108 @@
+"""Evidence for clusters: dips between humps, slow modes, and none where there are no clusters."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from latentsimplex.auto.splits import (
+    LEAST_CLUSTER,
+    count_slow_modes,
+    excess_slowness,
+    find_dip,
+    find_split,
+    list_comparisons,
+)
+from latentsimplex.base.threads import Workers
+
+
+def split(*tables, **settings):
+    with Workers(1) as workers:
+        return find_split(tables, workers, **settings)
+
+
+def clusters(n, p, k, distance, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % k
+    return distance * np.eye(k, p)[labels] + rng.normal(size=(n, p)), labels
+
+
+def test_the_dip_of_a_chain_by_hand():
+    """Two cliques of six joined by one edge: each hump is a clique cut in half."""
+    A = np.kron(np.eye(2), np.ones((6, 6))) - np.eye(12)
+    A[5, 6] = A[6, 5] = 1
+    edges = sparse.triu(sparse.csr_matrix(A), 1).tocoo()
+    depth, place, ranks = find_dip(edges, np.arange(12.0), per_sample=4.0)
+    assert depth == pytest.approx(2 * (np.sqrt(9) - np.sqrt(1)) / np.sqrt(4))
+    assert (place, ranks.tolist()) == (6, list(range(12)))
+
+
+@pytest.mark.parametrize("p", [1, 2, 5])
+def test_two_clusters_are_found_where_they_are(p):
+    X, labels = (
+        clusters(200, p, 2, 8.0) if p > 1 else (clusters(200, 2, 2, 8.0)[0][:, :1], np.arange(200) % 2)
+    )
+    found = split(X)
+    assert found.strength > 1
+    assert found.nats > 0
+    assert adjusted_rand_score(found.labels, labels) > 0.95
+
+
+@pytest.mark.parametrize("draw", ["normal", "random", "exponential", "standard_cauchy"])
+@pytest.mark.parametrize("p", [2, 8])
+def test_clouds_of_any_shape_are_left_whole(draw, p):
+    for seed in range(3):
+        X = getattr(np.random.default_rng(seed), draw)(size=(200, p))
+        assert split(X).strength < 1, seed
+
+
+def test_slow_modes_tell_overlapping_clusters_of_many_features_apart():
+    X, labels = clusters(300, 40, 4, 5.0)
+    found = split(X)
+    assert found.labels.max() + 1 == 4
+    assert adjusted_rand_score(found.labels, labels) > 0.8
+
+
+def test_as_many_clusters_as_asked_for_whatever_the_modes_say():
+    X, _ = clusters(300, 40, 4, 5.0)
+    assert split(X, exactly=6).labels.max() + 1 == 6
+
+
+def test_views_together_show_what_each_does_not():
+    views = [clusters(200, 2, 2, 3.0, seed)[0] for seed in range(4)]
+    labels = np.arange(200) % 2
+    alone = max(adjusted_rand_score(split(X).labels, labels) for X in views)
+    assert adjusted_rand_score(split(*views).labels, labels) > max(0.9, alone)
+
+
+def test_outliers_are_no_cluster():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[: LEAST_CLUSTER - 1] += 100
+    assert split(X).strength < 1
+
+
+def test_too_few_samples_and_constant_views_have_no_split():
+    assert split(np.random.default_rng(0).normal(size=(10, 2))) is None
+    assert split(np.ones((50, 2))) is None
+
+
+def test_counts_of_words_are_compared_by_direction():
+    words = np.random.default_rng(0).poisson(1.0, size=(30, 25)).astype(float)
+    assert list_comparisons([words]) == ["standardised", "length one"]
+    assert list_comparisons([words - 1]) == ["standardised", "as they are"]
+
+
+def test_slowness_is_measured_against_clouds():
+    clouds = [np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3])]
+    slowness, spread, gaps = excess_slowness(np.array([0.01, 0.2, 0.3]), clouds)
+    np.testing.assert_allclose(slowness, [np.log(10), 0, 0], atol=1e-12)
+    assert (spread > 0).all()
+    assert len(gaps) == 2
+
+
+def test_the_number_of_slow_modes_is_clear_if_a_gap_follows():
+    spread, gaps = np.full(5, 0.02), np.full(4, 0.02)
+    assert count_slow_modes(np.array([0.5, 0.5, 0.5, 0.0, 0.0]), spread, gaps, 10.0) == (3, True)
+    assert count_slow_modes(np.array([0.19, 0.17, 0.14, 0.12, 0.05]), spread, gaps, 10.0) == (4, False)
+    assert count_slow_modes(np.zeros(5), spread, gaps, 10.0) == (0, False)
+    assert count_slow_modes(np.array([0.3, 0.0, 0.0, 0.0, 0.0]), spread, gaps, 2.0) == (0, False)
