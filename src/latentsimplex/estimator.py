@@ -49,7 +49,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     n_clusters, n_patterns : "auto" or int
         The most clusters of a pattern, and patterns: "auto" is as many as the data show, up to ten patterns.
     min_clusters : int
-        The fewest clusters of a pattern that has clusters; ``n_clusters = min_clusters = k`` asks for exactly k.
+        The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k. For up to 12 views.
     views : "whole", "columns", one label per column, or a dict
         How a single 2-D table is cut into views. Columns with one label form a view. A pandas Series or a dict from
         columns to views is matched by the names of the columns; a dict from views to lists of columns works too.

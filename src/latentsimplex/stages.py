@@ -24,10 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import choose_similarity
+from latentsimplex.auto.choose_similarity import choose_comparisons, choose_similarity
 from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.shared_clusters import SharedClusters, find_shared_clusters
-from latentsimplex.auto.splits import holds_amounts
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers, count_threads
@@ -91,6 +90,7 @@ def run_stages(X: Any, options: Options) -> Results:
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
+        fitting.check_least_clusters()
         reading, members = fitting.choose(candidates)
         if fitting.looks_for_splits:
             found = fitting.refine_splits(reading, fitting.find_splits())
@@ -171,6 +171,14 @@ class Fitting:
         priced = choices.penalty == "labels" and choices.search == "moves"
         return self.options.kernel is None and priced and len(self.views) <= FEW_VIEWS
 
+    def check_least_clusters(self) -> None:
+        """Raise ValueError for a least number of clusters where none is kept to."""
+        if self.options.min_clusters > 1 and not self.looks_for_splits:
+            raise ValueError(
+                f"min_clusters={self.options.min_clusters} is kept to in up to {FEW_VIEWS} views with "
+                'similarity="auto" and penalty="auto": leave it at 1 here.'
+            )
+
     def find_splits(self) -> SharedClusters:
         """Look for clusters in each view, and in views together."""
         self.listener.stage("looking for clusters")
@@ -190,6 +198,7 @@ class Fitting:
             return Found(None, varying, nothing, None, reading, (stage,), trees)
         self.listener.stage("refining memberships")
         is_broad = all(group.tree.is_broad for group in groups)
+        assert isinstance(reading.kernel, AutoDiffusion)
         kernel = choose_comparisons(reading.kernel, self.views, shared, is_broad)
         members = np.array(sorted(v for group in groups for v in group.members))
         pattern_of = {v: l for l, group in enumerate(groups) for v in group.members}
@@ -316,22 +325,6 @@ class Fitting:
         return Problem(pairs, model, self.options.schedule), pairs.informative, stage
 
 
-def choose_comparisons(chosen: Kernel, views: Views, shared: SharedClusters, is_broad: bool) -> AutoDiffusion:
-    """Return the scale and the comparisons of features with which clusters were found.
-
-    Clusters that took broad graphs overlap. How their views are compared is better told by what clusters explain.
-    """
-    assert isinstance(chosen, AutoDiffusion)
-    compared = {v: group.tree.comparison for group in shared.groups for v in group.members}
-    if is_broad and "length one" not in compared.values():
-        return AutoDiffusion("broad", chosen.features)
-    features = {}
-    for v, comparison in compared.items():
-        wants_length = comparison == "length one" and not holds_amounts(views.table(v))
-        features[views.widths[v]] = "as they are" if wants_length else comparison
-    return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
-
-
 def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
     """Return what is to be minimised for data of this size."""
     if choices.penalty == "labels":
@@ -368,14 +361,17 @@ def warn_of_constant_views(results: Results) -> None:
 
 def warn_of_no_evidence(results: Results, least: int) -> None:
     """Warn, on behalf of whoever called fit, of clusters that were asked for and that nothing speaks for."""
-    asked = least > 1 and any(len(own) >= least for own in results.evidence)
-    if asked and all(len(own) < least or own[least - 1] <= 0 for own in results.evidence):
-        warnings.warn(
-            f"There is no evidence for clusters: min_clusters={least} was asked for, and evidence_ says what speaks "
-            "against it.",
-            UserWarning,
-            stacklevel=3,
+    if least == 1:
+        return
+    if results.n_clusters.max() < least:
+        said = (
+            f"min_clusters={least} was asked for, and the samples are too few or too much alike for so many."
         )
+    elif all(len(own) < least or own[least - 1] <= 0 for own in results.evidence):
+        said = f"There is no evidence for clusters: min_clusters={least} was asked for; evidence_ says what is against."
+    else:
+        return
+    warnings.warn(said, UserWarning, stacklevel=3)
 
 
 def make_pairs(

@@ -41,6 +41,17 @@ def test_noise_in_exactly_two_clusters_says_that_nothing_speaks_for_them():
     assert model.evidence_[0][1] < 0
 
 
+def test_a_least_number_that_would_not_be_kept_to_is_refused_or_warned_of():
+    X, _ = blobs(2)
+    for settings in ({"similarity": "diffusion"}, {"penalty": None}):
+        with pytest.raises(ValueError, match="min_clusters=3 is kept to in up to 12 views"):
+            LatentSimplexPosition(min_clusters=3, **settings).fit(X)
+    with pytest.raises(ValueError, match="min_clusters=3"):
+        LatentSimplexPosition(min_clusters=3).fit([X] * 13)
+    with pytest.warns(UserWarning, match="too few"):
+        assert LatentSimplexPosition(min_clusters=3).fit(X[::10]).n_clusters_.tolist() == [1]
+
+
 def test_evidence_and_levels_come_back_from_a_file(tmp_path):
     model = LatentSimplexPosition(random_state=0).fit(blobs(4)[0])
     model.save(tmp_path / "model")

@@ -20,6 +20,8 @@ from latentsimplex.auto.null_clouds import (
     draw_clouds,
     measure_shape,
 )
+from latentsimplex.auto.shared_clusters import SharedClusters
+from latentsimplex.auto.splits import holds_amounts
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, find_varying
@@ -74,6 +76,23 @@ def choose_similarity(
     scale = max(means, key=lambda name: means[name])
     features = tuple((p, prefer_bounded(by_comparison)) for p, by_comparison in by_scale[scale].items())
     return Choice(AutoDiffusion(scale, features), float(np.exp(means[scale])))
+
+
+def choose_comparisons(
+    chosen: AutoDiffusion, views: Views, shared: SharedClusters, is_broad: bool
+) -> AutoDiffusion:
+    """Return the scale and the comparisons of features with which clusters were found.
+
+    Clusters that took broad graphs overlap. How their views are compared is better told by what clusters explain.
+    """
+    compared = {v: group.tree.comparison for group in shared.groups for v in group.members}
+    if is_broad and "length one" not in compared.values():
+        return AutoDiffusion("broad", chosen.features)
+    features = {}
+    for v, comparison in compared.items():
+        wants_length = comparison == "length one" and not holds_amounts(views.table(v))
+        features[views.widths[v]] = "as they are" if wants_length else comparison
+    return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
 
 
 def sample_views(views: Views) -> dict[int, list[int]]:

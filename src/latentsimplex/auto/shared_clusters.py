@@ -50,7 +50,9 @@ def find_shared_clusters(
     groups = found.merge([ClusteredViews((v,), found.tree((v,))) for v in range(len(tables))], most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
         everyone = tuple(range(len(tables)))
-        return SharedClusters([ClusteredViews(everyone, found.tree(everyone, bounds))], None)
+        tree = found.tree(everyone, bounds)
+        if tree.n_clusters > 1:  # a few samples, or equal ones, cannot be cut
+            return SharedClusters([ClusteredViews(everyone, tree)], None)
     left = tuple(v for v in range(len(tables)) if not any(v in group.members for group in groups))
     if bounds.exactly is not None:
         groups = [ClusteredViews(group.members, found.tree(group.members, bounds)) for group in groups]
