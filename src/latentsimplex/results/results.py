@@ -64,7 +64,8 @@ class Stage:
     n_views : int
         Views that took part.
     evidence : float or None
-        Where the data chose the similarity: how many times more clusters explain than they would in null clouds.
+        Where clusters were found by splits, the strength of the strongest one (1 is believed). Otherwise, where the
+        data chose the similarity, how many times more clusters explain than they would in null clouds.
     """
 
     name: str
