@@ -37,6 +37,7 @@ def made_model(
         memberships=memberships,
         responses=[np.eye(W.shape[1]) for W in memberships],
         pattern_labels=pattern_labels,
+        averaged=memberships,
         consensus=form_consensus(view_patterns, memberships, names),
         initial_view_patterns=view_patterns,
         loss_curve=np.array([30.0, 20.0, 15.0]),

@@ -14,10 +14,9 @@ from latentsimplex.inputs.views import as_views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import NoPenalty
-from latentsimplex.model.problem import Expectation, Fit, State
+from latentsimplex.model.problem import NOBODY, Expectation, Fit, State
 from latentsimplex.options import resolve_options
 from latentsimplex.results.results import Stage
-from latentsimplex.search.multistart import NOBODY
 from latentsimplex.search.runs import NATS_AT_LAST, NATS_BETWEEN
 from latentsimplex.similarity import AutoDiffusion, Diffusion, LocalScaling
 from latentsimplex.stages import Fitting, Reading, make_model, mean_coassignment

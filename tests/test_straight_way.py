@@ -18,7 +18,7 @@ from latentsimplex.datasets import running_example
 ROOT = Path(latentsimplex.__file__).parent
 WAY = ["inputs", "similarity", "pairs", "model", "auto", "search", "results"]
 """The rooms that a default fit enters, in order; base, which all stand on, is left out."""
-MOST_FILES, MOST_CHANGES = 48, 131
+MOST_FILES, MOST_CHANGES = 51, 141
 """Version 0.1.0 had 42 files and 143 changes by this count."""
 
 

@@ -16,11 +16,12 @@ from latentsimplex.base.types import Array
 from latentsimplex.options import check_settings, resolve_options
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus
+from latentsimplex.results.fit_warnings import warn_of_weak_results
 from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
 from latentsimplex.results.save_load import load_results, save_results
 from latentsimplex.results.tables import evidence_table, labels_table, memberships_table, views_table
 from latentsimplex.similarity import Precomputed
-from latentsimplex.stages import run_stages, warn_of_constant_views, warn_of_no_evidence
+from latentsimplex.stages import run_stages
 
 PAPER = {
     "similarity": "local-scaling",
@@ -264,8 +265,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self
         """
         results = run_stages(X, resolve_options(self.get_params(deep=False)))
-        warn_of_constant_views(results)
-        warn_of_no_evidence(results, self.min_clusters)
+        warn_of_weak_results(results, self.min_clusters)
         return self._show(results)
 
     def _show(self, results: Results) -> LatentSimplexPosition:

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.base.wording import count_noun
-from latentsimplex.model.problem import Expectation
-from latentsimplex.search.multistart import Listener
+from latentsimplex.model.problem import Expectation, Listener
 
 logger = logging.getLogger("latentsimplex")
 

@@ -14,7 +14,6 @@ all views      takes in all views, where there were so many that a random part w
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -24,9 +23,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import choose_comparisons, choose_similarity
+from latentsimplex.auto.choose_similarity import Choice, choose_comparisons, choose_similarity
 from latentsimplex.auto.cluster_tree import Bounds
-from latentsimplex.auto.shared_clusters import SharedClusters, find_shared_clusters
+from latentsimplex.auto.neighbour_graphs import find_neighbours
+from latentsimplex.auto.neighbour_votes import (
+    N_VOTES,
+    draw_landmarks,
+    place_by_landmarks,
+    settle_memberships,
+)
+from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
+from latentsimplex.auto.splits import compare_views
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers, count_threads
@@ -36,17 +43,16 @@ from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import PENALTIES, Penalty
-from latentsimplex.model.problem import Fit, Model, Problem
+from latentsimplex.model.problem import NOBODY, Fit, Listener, Model, Problem
 from latentsimplex.options import Choices, Options
-from latentsimplex.pairs.divergence import DIVERGENCES, Divergence
-from latentsimplex.pairs.in_memory import InMemoryPairs, ViewReader
+from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.memory_budget import Storage, choose_storage, measure_size, read_memory_limit
-from latentsimplex.pairs.on_device import DevicePairs, DeviceReader, find_device
+from latentsimplex.pairs.on_device import find_device, make_pairs
 from latentsimplex.pairs.protocol import Backend
 from latentsimplex.progress import show_progress
 from latentsimplex.results.estimates import PatternTrees, assemble_results
 from latentsimplex.results.results import Results, Stage
-from latentsimplex.search.multistart import NOBODY, Listener, Search, search_from_starts
+from latentsimplex.search.multistart import Search, search_from_starts
 from latentsimplex.search.runs import (
     NATS_AT_LAST,
     NATS_BETWEEN,
@@ -67,12 +73,13 @@ SEARCHED_VIEWS = 100
 """Views for each pattern there may be that a search with moves looks at. A pattern with a tenth of an equal share
 of the views has ten of them then, whose mean is three times less noisy than a view. In the end all take part."""
 
+REFINED_BY, REFINED_CLUSTER = 2500, 20
+"""Landmarks: the samples whose pairs EM reads where there are more, and the fewest of each cluster among them. Others
+are given the memberships of the nearest ones, and votes of all samples."""
 FEW_VIEWS = 12
 """Views that are looked at one by one for clusters. Among more, what they have in common tells more than each."""
 SEARCHED_CLUSTERS = 10
 """The most clusters that a search among many views looks for, where no number was given."""
-MOST_NAMED = 10
-"""Constant views that a warning names."""
 
 
 def run_stages(X: Any, options: Options) -> Results:
@@ -82,7 +89,8 @@ def run_stages(X: Any, options: Options) -> Results:
     n_patterns = min(options.n_patterns, len(views))
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
-    size = measure_size(views, options.kernel, n_patterns, count_threads(options.n_jobs))
+    most_samples = REFINED_BY if looks_for_splits(options, views) else None
+    size = measure_size(views, options.kernel, n_patterns, count_threads(options.n_jobs), most_samples)
     keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
     heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
@@ -91,10 +99,10 @@ def run_stages(X: Any, options: Options) -> Results:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
         fitting.check_least_clusters()
-        reading, members = fitting.choose(candidates)
         if fitting.looks_for_splits:
-            found = fitting.refine_splits(reading, fitting.find_splits())
+            found = fitting.refine_splits(fitting.find_splits(), candidates)
         else:
+            reading, members = fitting.choose(candidates)
             found = fitting.search(reading, members)
             if fitting.wants_refinement(found):
                 found = fitting.refine(found)
@@ -158,18 +166,14 @@ class Fitting:
         """Return how the search reads the views, by the user's word or by the data, and which it looks at."""
         choices, kernel, evidence = self.options.choices, self.options.kernel, None
         if kernel is None:
-            kernel, evidence = choose_similarity(
-                self.views, candidates, self.n_clusters, DIVERGENCES[choices.divergence], self.workers
-            )
+            kernel, evidence = self._choose_similarity(candidates)
         members = self._draw_members()
         return Reading(choices, kernel, self._measure_temperatures(choices, kernel), evidence), members
 
     @property
     def looks_for_splits(self) -> bool:
-        """Whether clusters are found by splits, for which there is evidence: in a few views, by the data's choice."""
-        choices = self.options.choices
-        priced = choices.penalty == "labels" and choices.search == "moves"
-        return self.options.kernel is None and priced and len(self.views) <= FEW_VIEWS
+        """Whether clusters are found by splits."""
+        return looks_for_splits(self.options, self.views)
 
     def check_least_clusters(self) -> None:
         """Raise ValueError for a least number of clusters where none is kept to."""
@@ -187,40 +191,68 @@ class Fitting:
         least = min(self.options.min_clusters, self.views.n_samples)
         return find_shared_clusters(tables, Bounds(least, most), self.n_patterns, self.workers)
 
-    def refine_splits(self, reading: Reading, shared: SharedClusters) -> Found:
+    def refine_splits(self, shared: SharedClusters, candidates: Mapping[int, list[AutoDiffusion]]) -> Found:
         """Find the memberships of samples in the clusters of splits."""
-        groups, choices = shared.groups, reading.choices
+        groups, choices = shared.groups, self.options.choices
         varying = np.flatnonzero([find_varying(self.views.table(v)).any() for v in range(len(self.views))])
         trees = PatternTrees([group.tree for group in groups], shared.others)
+        kernel = choose_comparisons(self.views, shared)
         if not groups:
+            reading = Reading(choices, kernel, None)
             stage = self._record_stage("search", reading, 1.0, len(varying))
             nothing = np.empty(0, dtype=np.intp)
             return Found(None, varying, nothing, None, reading, (stage,), trees)
         self.listener.stage("refining memberships")
-        is_broad = all(group.tree.is_broad for group in groups)
-        assert isinstance(reading.kernel, AutoDiffusion)
-        kernel = choose_comparisons(reading.kernel, self.views, shared, is_broad)
+        is_broad = kernel.scale == "broad"
+        if is_broad and "length one" not in dict(kernel.features).values():
+            # clusters that took broad graphs overlap: what they explain tells better how to compare their views
+            chosen = self._choose_similarity(candidates)
+            kernel = replace(kernel, features=chosen.similarity.features)
+        found_by = kernel
         members = np.array(sorted(v for group in groups for v in group.members))
         pattern_of = {v: l for l, group in enumerate(groups) for v in group.members}
         start = np.array([pattern_of.get(v, len(groups)) for v in varying.tolist()])
-        same = [np.square(np.bincount(tree.labels) / len(tree.labels)).sum() for tree in trees.patterns]
+        clusterings = [tree.labels for tree in trees.patterns]
+        same = [np.square(np.bincount(labels) / len(labels)).sum() for labels in clusterings]
         coassignment = float(np.average([same[pattern_of[v]] for v in members]))
         choices = choices if is_broad else choices.for_coassignments()
-        refined = kernel.for_refinement(coassignment)
-        reading = Reading(choices, refined, self._measure_temperatures(choices, refined))
+        kernel = kernel.for_refinement(coassignment)
+        landmarks = draw_landmarks(clusterings, REFINED_BY, REFINED_CLUSTER)
+        some = self._take_samples(landmarks)
+        reading = Reading(choices, kernel, some._measure_temperatures(choices, kernel))
         n_clusters = max(tree.n_clusters for tree in trees.patterns)
-        problem, informative, stage = self._pose("refinement", reading, members, n_clusters)
-        clusterings = [tree.labels for tree in trees.patterns]
+        problem, informative, stage = some._pose("refinement", reading, members, n_clusters)
         fit = refine_labels(
             problem,
             np.array([pattern_of[v] for v in informative]),
-            clusterings,
+            [labels[landmarks] for labels in clusterings],
             self.listener.follow(0),
         )
-        first = self._record_stage("search", Reading(choices, kernel, None), stage.temperature, len(varying))
+        W = np.array([self._settle(*each, landmarks) for each in zip(groups, fit.state.W, strict=True)])
+        fit = fit._replace(state=fit.state._replace(W=W))
+        first = self._record_stage(
+            "search", Reading(choices, found_by, None), stage.temperature, len(varying)
+        )
         first = replace(first, search="splits", evidence=max(tree.strength for tree in trees.patterns))
         search = Search(fit, start, np.array([fit.loss_curve[-1]]), np.ones(1))
         return Found(search, varying, informative, None, reading, (first, stage), trees)
+
+    def _settle(self, group: ClusteredViews, W: Array, landmarks: Indices) -> Array:
+        """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
+        tables = [self.views.table(v) for v in group.members]
+        coordinates = compare_views([X for X in tables if find_varying(X).any()], group.tree.comparison)
+        n_votes = min(N_VOTES, self.views.n_samples - 1)
+        neighbours = list(self.workers.map(partial(find_neighbours, n_neighbours=n_votes), coordinates))
+        placed = place_by_landmarks(coordinates, landmarks, W)
+        return settle_memberships(neighbours, group.tree.labels, placed, group.tree.is_broad)
+
+    def _take_samples(self, rows: Indices) -> Fitting:
+        """Return the same fit to some of the samples."""
+        if len(rows) == self.views.n_samples:
+            return self
+        backend = choose_backend(self.device, len(rows), self.workers)
+        cache: EigenvectorCache = BoundedCache(CACHED_BYTES)
+        return replace(self, views=self.views.take_samples(rows), backend=backend, eigenvectors=cache)
 
     def search(self, reading: Reading, members: Indices | None) -> Found:
         """Search for patterns and clusters from several starts."""
@@ -268,6 +300,11 @@ class Fitting:
             fit=finish_on_all_views(problem, found.search.fit, self.listener.follow(0))
         )
         return Found(search, found.searched, informative, None, found.reading, (*found.stages, stage))
+
+    def _choose_similarity(self, candidates: Mapping[int, list[AutoDiffusion]]) -> Choice:
+        """Return the similarity under which clusters explain most."""
+        divergence = DIVERGENCES[self.options.choices.divergence]
+        return choose_similarity(self.views, candidates, self.n_clusters, divergence, self.workers)
 
     def _draw_members(self) -> Indices | None:
         """Return the views to search among, in order; None where a search with moves looks at all of them."""
@@ -325,6 +362,12 @@ class Fitting:
         return Problem(pairs, model, self.options.schedule), pairs.informative, stage
 
 
+def looks_for_splits(options: Options, views: Views) -> bool:
+    """Return whether clusters are found by splits: in a few views, where the data choose the similarity."""
+    priced = options.choices.penalty == "labels" and options.choices.search == "moves"
+    return options.kernel is None and priced and len(views) <= FEW_VIEWS
+
+
 def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
     """Return what is to be minimised for data of this size."""
     if choices.penalty == "labels":
@@ -344,50 +387,3 @@ def mean_coassignment(fit: Fit) -> float:
     same = np.array([np.square(share).sum() for share in shares])
     clustered = same < 1
     return float(np.average(same[clustered], weights=counts[clustered])) if clustered.any() else 1.0
-
-
-def warn_of_constant_views(results: Results) -> None:
-    """Warn once of all constant views, by name, on behalf of whoever called fit."""
-    names = results.view_names[results.initial_view_patterns == -1].astype(str).tolist()
-    if names:
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        warnings.warn(
-            f"{len(names)} of {results.n_views} views are constant, have no clusters and are excluded: "
-            f"{', '.join(names[:MOST_NAMED])}{more}.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
-def warn_of_no_evidence(results: Results, least: int) -> None:
-    """Warn, on behalf of whoever called fit, of clusters that were asked for and that nothing speaks for."""
-    if least == 1:
-        return
-    if results.n_clusters.max() < least:
-        said = (
-            f"min_clusters={least} was asked for, and the samples are too few or too much alike for so many."
-        )
-    elif all(len(own) < least or own[least - 1] <= 0 for own in results.evidence):
-        said = f"There is no evidence for clusters: min_clusters={least} was asked for; evidence_ says what is against."
-    else:
-        return
-    warnings.warn(said, UserWarning, stacklevel=3)
-
-
-def make_pairs(
-    device: str | None,
-    views: Views,
-    kernel: Kernel,
-    divergence: Divergence,
-    workers: Workers,
-    cache: EigenvectorCache,
-    backend: Backend,
-    keep: Storage,
-    weights: Array | None = None,
-    members: Indices | None = None,
-) -> InMemoryPairs:
-    """Return the pair values of views, of all or of some members, on a device of torch or, for None, in memory."""
-    reading: tuple[Any, ...] = (views, kernel, divergence, workers, cache)
-    if device is None:
-        return InMemoryPairs(ViewReader(*reading), backend, keep, weights, members)
-    return DevicePairs(DeviceReader(device, *reading), backend, keep, weights, members)

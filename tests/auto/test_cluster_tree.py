@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from latentsimplex.auto.cluster_tree import Bounds, grow_tree
+from latentsimplex.auto.cluster_tree import Bounds, believe, grow_tree
 from latentsimplex.base.threads import Workers
 
 
@@ -58,3 +58,54 @@ def test_no_more_than_allowed_and_no_fewer_than_asked_for():
     assert adjusted_rand_score(grow(X, most=2).labels, labels // 2) == 1
     assert grow(X, least=5).n_clusters == 5
     assert grow(X, most=100).n_clusters == 4
+
+
+def test_samples_are_together_with_one_minus_the_belief_in_the_split_that_parts_them():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[:100] += 12
+    tree = grow(X)
+    assert tree.n_clusters == 2
+    X_factor = tree.average_numbers(np.eye(2)[tree.labels])
+    P = X_factor @ X_factor.T
+    one, other = np.flatnonzero(tree.labels == 0), np.flatnonzero(tree.labels == 1)
+    np.testing.assert_allclose(P[np.ix_(one, other)], 1 - believe(tree.strength), atol=1e-6)
+    leaves = [node for node in tree.nodes if node.parent == 0]
+    for rows, node in zip((one, other), leaves, strict=True):
+        sides = node.split.labels
+        parted = P[np.ix_(rows[sides == 0], rows[sides == 1])]
+        np.testing.assert_allclose(parted, 1 - believe(node.strength), atol=1e-6)
+    np.testing.assert_allclose(np.diag(P), 1, atol=1e-6)
+
+
+def test_a_table_that_may_hold_groups_is_not_said_to_hold_none():
+    """Two clusters that nearly touch are refused, and pairs between them are doubted more than those of noise."""
+    rng = np.random.default_rng(3)
+    noise, close = rng.normal(size=(150, 2)), rng.normal(size=(150, 2))
+    close[::2, 0] += 2.6
+    least = []
+    for X in (noise, close):
+        tree = grow(X)
+        if tree.n_clusters > 1:
+            least.append(0.0)
+            continue
+        factor = tree.average_numbers(np.ones((150, 1)))
+        least.append((factor @ factor.T).min())
+    assert least[1] < least[0]
+    assert least[0] > 0.8
+
+
+def test_beliefs_grow_with_strength():
+    beliefs = [believe(strength) for strength in np.linspace(-2, 3, 20)]
+    assert beliefs == sorted(beliefs)
+    assert believe(-np.inf) == 0 < believe(0.0) < 0.1 < 0.7 < believe(1.0) < 1
+
+
+def test_exactly_k_clusters_are_those_that_fewest_edges_leave():
+    """Four blobs in a cross: greedy cuts in two part the arms unevenly, spectral clustering does not."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(240) % 4
+    X = rng.normal(size=(240, 2)) + 5 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])[labels]
+    tree = grow(X, least=4, most=4)
+    assert tree.n_clusters == 4
+    assert adjusted_rand_score(tree.labels, labels) > 0.95
+    assert tree.nodes == []

@@ -31,10 +31,12 @@ def test_the_dip_of_a_chain_by_hand():
     """Two cliques of six joined by one edge: each hump is a clique cut in half."""
     A = np.kron(np.eye(2), np.ones((6, 6))) - np.eye(12)
     A[5, 6] = A[6, 5] = 1
-    edges = sparse.triu(sparse.csr_matrix(A), 1).tocoo()
-    depth, place, ranks = find_dip(edges, np.arange(12.0), per_sample=4.0)
-    assert depth == pytest.approx(2 * (np.sqrt(9) - np.sqrt(1)) / np.sqrt(4))
-    assert (place, ranks.tolist()) == (6, list(range(12)))
+    dip = find_dip(sparse.csr_matrix(A), np.arange(12.0), per_sample=4.0)
+    assert dip.depth == pytest.approx(2 * (np.sqrt(9) - np.sqrt(1)) / np.sqrt(4))
+    assert dip.sides.tolist() == [0] * 6 + [1] * 6
+    assert dip.n_places == pytest.approx(
+        12 * 31 / (2 * 35 + 1)
+    )  # a clique's cuts cross 5, 8, 9, 8 and 5 edges
 
 
 @pytest.mark.parametrize("p", [1, 2, 5])
@@ -87,9 +89,9 @@ def test_too_few_samples_and_constant_views_have_no_split():
 
 
 def test_counts_of_words_are_compared_by_direction():
-    words = np.random.default_rng(0).poisson(1.0, size=(30, 25)).astype(float)
-    assert list_comparisons([words]) == ["standardised", "length one"]
-    assert list_comparisons([words - 1]) == ["standardised", "as they are"]
+    words = np.random.default_rng(0).poisson(0.1, size=(30, 25)).astype(float)
+    assert list_comparisons([words]) == list_comparisons([words, words - 1]) == ["length one"]
+    assert list_comparisons([words - 1]) == list_comparisons([words + 1]) == ["standardised", "as they are"]
 
 
 def test_slowness_is_measured_against_clouds():
@@ -106,3 +108,21 @@ def test_the_number_of_slow_modes_is_clear_if_a_gap_follows():
     assert count_slow_modes(np.array([0.19, 0.17, 0.14, 0.12, 0.05]), spread, gaps, 10.0) == (4, False)
     assert count_slow_modes(np.zeros(5), spread, gaps, 10.0) == (0, False)
     assert count_slow_modes(np.array([0.3, 0.0, 0.0, 0.0, 0.0]), spread, gaps, 2.0) == (0, False)
+
+
+def test_long_shapes_are_not_cut_where_they_happen_to_be_thin():
+    """Rings have many places for a dip by chance, and no cluster ends there."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        turn = 2 * np.pi * rng.random(800)
+        radius = 5 + 0.1 * rng.normal(size=800)
+        ring = np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])
+        assert split(ring).strength < 1, seed
+
+
+def test_many_samples_are_split_as_a_part_of_them_is(monkeypatch):
+    X, labels = clusters(900, 12, 3, 7.0)
+    monkeypatch.setattr("latentsimplex.auto.splits.MOST_SAMPLES", 300)
+    found = split(X)
+    assert len(found.labels) == 900
+    assert adjusted_rand_score(found.labels, labels) > 0.95

@@ -11,9 +11,8 @@ from latentsimplex.inputs.views import as_views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.in_memory import InMemoryPairs
-from latentsimplex.pairs.on_device import DevicePairs, find_device, import_torch
+from latentsimplex.pairs.on_device import DevicePairs, find_device, import_torch, make_pairs
 from latentsimplex.similarity import LocalScaling
-from latentsimplex.stages import make_pairs
 from problems import clustered_views
 
 torch = pytest.importorskip("torch")

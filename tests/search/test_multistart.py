@@ -15,11 +15,18 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.cluster_prices import ClusterPrice
-from latentsimplex.model.problem import OPTIMIZERS, Expectation, Fit, Schedule, State, used_columns
+from latentsimplex.model.problem import (
+    NOBODY,
+    OPTIMIZERS,
+    Expectation,
+    Fit,
+    Listener,
+    Schedule,
+    State,
+    used_columns,
+)
 from latentsimplex.search import multistart, runs, view_groups
 from latentsimplex.search.multistart import (
-    NOBODY,
-    Listener,
     Outcome,
     Start,
     agreement,

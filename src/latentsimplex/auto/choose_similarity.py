@@ -21,7 +21,7 @@ from latentsimplex.auto.null_clouds import (
     measure_shape,
 )
 from latentsimplex.auto.shared_clusters import SharedClusters
-from latentsimplex.auto.splits import holds_amounts
+from latentsimplex.auto.splits import holds_words
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, find_varying
@@ -78,20 +78,16 @@ def choose_similarity(
     return Choice(AutoDiffusion(scale, features), float(np.exp(means[scale])))
 
 
-def choose_comparisons(
-    chosen: AutoDiffusion, views: Views, shared: SharedClusters, is_broad: bool
-) -> AutoDiffusion:
-    """Return the scale and the comparisons of features with which clusters were found.
-
-    Clusters that took broad graphs overlap. How their views are compared is better told by what clusters explain.
-    """
+def choose_comparisons(views: Views, shared: SharedClusters) -> AutoDiffusion:
+    """Return the scale and the comparisons of features with which clusters were found, or none were."""
     compared = {v: group.tree.comparison for group in shared.groups for v in group.members}
-    if is_broad and "length one" not in compared.values():
-        return AutoDiffusion("broad", chosen.features)
+    if shared.others is not None:
+        compared = dict.fromkeys(range(len(views)), shared.others.comparison) | compared
     features = {}
     for v, comparison in compared.items():
-        wants_length = comparison == "length one" and not holds_amounts(views.table(v))
-        features[views.widths[v]] = "as they are" if wants_length else comparison
+        wants_length = comparison == "length one" and not holds_words(views.table(v))
+        features[views.widths[v]] = "standardised" if wants_length else comparison
+    is_broad = bool(shared.groups) and all(group.tree.is_broad for group in shared.groups)
     return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
 from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex.base.arrays import has_missing
@@ -24,12 +23,14 @@ from latentsimplex.similarity.wide_tables import compare_together
 
 FEW_SAMPLES = 300
 """With no more samples all eigenvectors are found sooner than a few."""
-TOLERANCE = 1e-4
-"""Of the eigenvalues of many samples: relative to the largest, which is 1."""
+BASIS, RESTARTS = 40, 20
+"""Vectors of Lanczos' method beyond the modes that are looked for, and how often it starts again from what it found."""
+SETTLED, EXACT, ROUGH = 0.05, 1e-6, 5e-4
+"""A mode is known when its residual is such a share of how far its eigenvalue is from the largest, within bounds."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
-FEW_FEATURES = 15
-"""Trees find neighbours in fewer features sooner than products of matrices do."""
+FEW_FEATURES, FEW_OF = 15, 10
+"""Trees find neighbours sooner than products of matrices do: in fewer features, and fewer than one sample in ten."""
 
 
 class Modes(NamedTuple):
@@ -55,31 +56,32 @@ def find_neighbours(coordinates: Array, n_neighbours: int) -> Indices:
     >>> find_neighbours(np.array([[0.0], [1.0], [3.0]]), 1).tolist()
     [[1], [0], [1]]
     """
+    return measure_neighbours(coordinates, n_neighbours)[1]
+
+
+def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, Indices]:
+    """Return the distances (n, k) of the nearest neighbours of each sample, and the neighbours (n, k)."""
     n, p = coordinates.shape
     if has_missing(coordinates):
         distances = euclidean_distances(coordinates)
         np.fill_diagonal(distances, np.inf)
-        return np.argsort(distances, axis=1, kind="stable")[:, :n_neighbours]
-    algorithm = "kd_tree" if p < FEW_FEATURES else "brute"
+        near = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbours]
+        return np.take_along_axis(distances, near, axis=1), near
+    algorithm = "kd_tree" if p < FEW_FEATURES and FEW_OF * n_neighbours < n else "brute"
     found = NearestNeighbors(n_neighbors=min(n_neighbours + 1, n), algorithm=algorithm).fit(coordinates)
-    near = found.kneighbors(coordinates, return_distance=False)
+    distances, near = found.kneighbors(coordinates)
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # one of many that coincide: the last one is left out in its place
-    return near[~own].reshape(n, -1)
+    return distances[~own].reshape(n, -1), near[~own].reshape(n, -1)
 
 
 def join_neighbours(neighbours: Sequence[Indices], n_neighbours: int) -> sparse.csr_matrix:
     """Return the graph (n, n) with an edge for each view in which one of two samples is a neighbour of the other."""
-    graph: sparse.csr_matrix | None = None
-    for near in neighbours:
-        some = near[:, :n_neighbours]
-        n, k = some.shape
-        ends = np.repeat(np.arange(n), k), some.ravel()
-        one_way = sparse.csr_matrix((np.ones(n * k), ends), shape=(n, n))
-        both_ways = one_way.maximum(one_way.T)
-        graph = both_ways if graph is None else graph + both_ways
-    assert graph is not None
-    return graph.tocsr()
+    from latentsimplex.auto._graph_loops import join_rows
+
+    n = len(neighbours[0])
+    starts, ends, weights = join_rows(np.array([near[:, :n_neighbours] for near in neighbours]))
+    return sparse.csr_matrix((weights, ends, starts), shape=(n, n), copy=False)
 
 
 def slow_modes(graph: sparse.csr_matrix, n_modes: int) -> Modes:
@@ -89,39 +91,68 @@ def slow_modes(graph: sparse.csr_matrix, n_modes: int) -> Modes:
     there are parts.
     """
     n = graph.shape[0]
-    root = np.sqrt(np.maximum(np.asarray(graph.sum(axis=1)).ravel(), FASTEST))
-    scale = sparse.diags(1 / root)
-    N = sparse.csr_array(scale @ graph @ scale)
+    root = np.sqrt(np.add.reduceat(graph.data, graph.indptr[:-1]))  # no sample is without neighbours
     n_parts, part = connected_components(graph, directed=False)
-    between = np.column_stack([root, np.eye(n_parts)[part][:, 1:] * root[:, None]])
-    lasting = np.linalg.qr(between[:, : n_modes + 1])[0][:, 1:]
-    values, vectors = [np.ones(lasting.shape[1])], [lasting]
-    for k in range(n_parts if n_parts <= n_modes else 0):
-        rows = np.flatnonzero(part == k)
-        own, of_part = _leading_pairs(N[rows][:, rows], n_modes + 1)
-        spread = np.zeros((n, len(own) - 1))
-        spread[rows] = of_part[:, 1:]
-        values.append(own[1:])
-        vectors.append(spread)
-    every, columns = np.concatenate(values), np.hstack(vectors)
+    if n_parts == 1:
+        every, columns = _modes_of_part(graph, root, n_modes)
+    else:
+        between = np.column_stack([root, np.eye(n_parts)[part][:, 1:] * root[:, None]])
+        lasting = np.linalg.qr(between[:, : n_modes + 1])[0][:, 1:]
+        values, vectors = [np.ones(lasting.shape[1])], [lasting]
+        for k in range(n_parts if n_parts <= n_modes else 0):
+            rows = np.flatnonzero(part == k)
+            own, of_part = _modes_of_part(graph[rows][:, rows], root[rows], n_modes)
+            spread = np.zeros((n, len(own)))
+            spread[rows] = of_part
+            values.append(own)
+            vectors.append(spread)
+        every, columns = np.concatenate(values), np.hstack(vectors)
     slowest = np.argsort(-every, kind="stable")[:n_modes]
     lazy = np.clip((1 + every[slowest]) / 2, FASTEST, SLOWEST)
     return Modes(-np.log(lazy), columns[:, slowest] / root[:, None], float(1 / np.linalg.norm(root)))
 
 
-def _leading_pairs(N: sparse.csr_array, m: int) -> tuple[Array, Array]:
-    """Return the m largest eigenvalues of a matrix (n, n), or n - 1 if these are fewer, and their vectors (n, m)."""
-    n = N.shape[0]
-    m = min(m, max(n - 1, 1))
-    if n <= FEW_SAMPLES or n < 3 * m:
-        values, vectors = np.linalg.eigh(N.toarray())
-    else:
-        start = np.random.default_rng(0).normal(size=n)
-        size = min(n - 1, max(2 * m + 1, m + 40))
-        values, vectors = eigsh(N + sparse.identity(n), k=m, which="LA", tol=TOLERANCE, v0=start, ncv=size)
-        values = values - 1
-    order = np.argsort(-values)[:m]
+def _modes_of_part(graph: sparse.csr_matrix, root: Array, n_modes: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues of N (m,) and their vectors (n, m) after the first, which is ``root``; m < n."""
+    n = len(root)
+    m = min(n_modes, n - 1)
+    if n > FEW_SAMPLES and n > 3 * m:
+        return _lanczos(graph, root, m)
+    N = graph.toarray() / root / root[:, None]
+    values, vectors = np.linalg.eigh(N)
+    order = np.argsort(-values)[1 : m + 1]
     return values[order], vectors[:, order]
+
+
+def _lanczos(graph: sparse.csr_matrix, root: Array, m: int) -> tuple[Array, Array]:
+    """Return what :func:`_modes_of_part` does, for many samples, by Lanczos' method.
+
+    All vectors of the basis are kept orthogonal, and a full basis gives way to the leading vectors found in it.
+    """
+    from latentsimplex.auto._graph_loops import extend_basis
+
+    n, size = len(root), min(m + BASIS, len(root) - 1)
+    rows = (graph.indptr, graph.indices, graph.data)
+    constant = root / np.linalg.norm(root)
+    start = np.random.default_rng(0).normal(size=n)
+    start -= constant * (constant @ start)
+    basis, H = np.zeros((size + 1, n)), np.zeros((size, size))
+    basis[0] = start / np.linalg.norm(start)
+    values, vectors, filled = np.zeros(size), np.eye(size), 0
+    for until in [m + (size - m) // 2, size, *[size] * RESTARTS]:
+        if filled == size:
+            filled = m + (size - m) // 3
+            basis[:filled] = vectors[:, :filled].T @ basis[:size]
+            basis[filled] = basis[size]
+            H[:filled, :filled] = np.diag(values[:filled])
+        length = extend_basis(rows, 1 / root, constant, basis, H, filled, until)
+        filled = until
+        values, vectors = np.linalg.eigh(H[:filled, :filled])
+        values, vectors = values[::-1], vectors[:, ::-1]
+        residuals = length * np.abs(vectors[-1, :m])
+        if (residuals <= np.clip(SETTLED * (2 - values[:m]), EXACT, ROUGH)).all():
+            break
+    return values[:m] - 1, basis[:filled].T @ vectors[:, :m]
 
 
 def support(neighbours: Indices, labels: np.ndarray) -> float:
@@ -135,3 +166,14 @@ def support(neighbours: Indices, labels: np.ndarray) -> float:
     chance = float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
     shared = float((labels[neighbours] == labels[:, None]).mean())
     return (shared - chance) / (1 - chance) if chance < 1 else 0.0
+
+
+def leaving_share(graph: sparse.csr_matrix, labels: np.ndarray) -> float:
+    """Return the share of a cluster's edges that leave it, a mean over clusters: the normalised cut.
+
+    >>> leaving_share(sparse.csr_matrix(np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])), np.array([0, 0, 1]))
+    0.6
+    """
+    indicators = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
+    between = (indicators.T @ graph @ indicators).toarray()
+    return float(np.mean(1 - between.diagonal() / np.maximum(between.sum(axis=1), np.finfo(float).tiny)))

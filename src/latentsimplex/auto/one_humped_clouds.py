@@ -26,12 +26,14 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import ndtr
 
-from latentsimplex.auto.neighbour_graphs import find_neighbours
+from latentsimplex.auto.neighbour_graphs import measure_neighbours
 from latentsimplex.base.types import Array
 from latentsimplex.similarity.distances import OUTLYING
 
-NEAR, FAR, LOOKED_AT = 10, 20, 500
-"""Neighbours between which the local dimension is measured, and the most samples at which it is."""
+NEAR, FAR = 10, 20
+"""Neighbours between which the local dimension is measured."""
+COINCIDING = 1e-6
+"""Samples that are so much nearer to the next one than to others coincide but for rounding: they have no dimension."""
 MOST_DIRECTIONS = 40
 MANY_FEATURES = 64
 """More features than this are taken by their leading coordinates."""
@@ -76,8 +78,9 @@ def measure_cloud_shape(tables: Sequence[Array]) -> CloudShape:
     Z = np.hstack(tables)
     spread = Z.std(axis=0)
     standard = np.clip((Z - np.median(Z, axis=0)) / (spread + (spread == 0)), -OUTLYING, OUTLYING)
-    dimension = measure_local_dimension(standard)
-    _, lengths, directions = np.linalg.svd(standard - standard.mean(axis=0), full_matrices=False)
+    dimension = min(measure_local_dimension(standard), Z.shape[1])
+    scores, lengths, directions = np.linalg.svd(standard - standard.mean(axis=0), full_matrices=False)
+    directions *= fix_signs(scores)[:, None]
     d = _count_directions(dimension, len(lengths))
     L = lengths[:d, None] * directions[:d]
     ends = np.cumsum([0, *(table.shape[1] for table in tables)])
@@ -96,6 +99,7 @@ def _measure_many_features(tables: Sequence[Array]) -> CloudShape:
     products = sum(Z @ Z.T / max(np.square(Z).sum(), np.finfo(float).tiny) for Z in centred)
     squares, vectors = np.linalg.eigh(products)
     coordinates = vectors[:, ::-1] * np.sqrt(np.maximum(squares[::-1], 0.0))
+    coordinates *= fix_signs(coordinates)
     dimension = measure_local_dimension(coordinates)
     d = _count_directions(dimension, min(MOST_COORDINATES, len(products) - 1))
     leading = coordinates[:, :d]
@@ -109,6 +113,15 @@ def _measure_many_features(tables: Sequence[Array]) -> CloudShape:
     return CloudShape(
         dimension, np.eye(d), [one_humped_quantiles(column) for column in leading.T], [None] * d, views
     )
+
+
+def fix_signs(scores: Array) -> Array:
+    """Return 1 or -1 for each column (n, d) so that its cubes add up to no less than 0, in whatever order samples come.
+
+    >>> fix_signs(np.array([[-2.0, 3.0], [1.0, -1.0], [1.0, -2.0]])).tolist()
+    [-1.0, 1.0]
+    """
+    return np.where((scores**3).sum(axis=0) < 0, -1.0, 1.0)
 
 
 def _count_directions(dimension: float, most: int) -> int:
@@ -141,13 +154,8 @@ def measure_local_dimension(coordinates: Array) -> float:
     n = len(coordinates)
     far = min(FAR, n - 1)
     near = max(2, min(NEAR, far - 1))
-    some = np.random.default_rng(0).permutation(n)[:LOOKED_AT]
-    neighbours = find_neighbours(coordinates, far)[some]
-    gaps = coordinates[neighbours] - coordinates[some][:, None]
-    distances = np.maximum(np.sqrt((gaps**2).sum(axis=-1)), np.finfo(float).tiny)
-    distances = distances[
-        distances[:, 0] > 1e-12 * distances[:, -1]
-    ]  # samples that coincide have no dimension
+    distances = np.maximum(measure_neighbours(coordinates, far)[0], np.finfo(float).tiny)
+    distances = distances[distances[:, 0] > COINCIDING * distances[:, -1]]
     if not len(distances) or far <= near:
         return 1.0
     logs = np.log(distances)

@@ -3,20 +3,22 @@
 A view supports clusters if neighbours in it share them (:func:`latentsimplex.auto.neighbour_graphs.support`). Two
 groups of views are one if they support each other's clusters half as well as their own, or better. Views that show no
 clusters by themselves join the group whose clusters they support, are looked at together, and are left out if they
-show none: noise takes part in nothing. The order of views does not matter.
+show none: noise takes part in nothing. The order of views does not matter. A thousand samples tell which views belong
+together, where they show clusters; the clusters of a group are those of all samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree
+from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree, take_rows
 from latentsimplex.auto.neighbour_graphs import compare_samples, find_neighbours, support
 from latentsimplex.auto.splits import list_comparisons, local_sizes
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
@@ -25,13 +27,18 @@ MUTUAL = 0.5
 """The share of the support of its own clusters that a view must give to those of another, to share them."""
 SHUFFLES, CHANCE = 20, 5.0
 """Supported is what lies so many standard deviations above the support of shuffled clusters."""
+GROUPED_BY = 1000
+"""Samples by which views are grouped."""
 SEED = 0
+
+Members = tuple[int, ...]
+"""The views of a group, in order."""
 
 
 class ClusteredViews(NamedTuple):
     """Views that share their clusters, and the tree of these."""
 
-    members: tuple[int, ...]
+    members: Members
     tree: ClusterTree
 
 
@@ -46,101 +53,117 @@ def find_shared_clusters(
     tables: Sequence[Array | WideTable], bounds: Bounds, most_groups: int, workers: Workers
 ) -> SharedClusters:
     """Return which views share clusters, and the clusters."""
-    found = ViewGroups(tables, bounds, workers)
-    groups = found.merge([ClusteredViews((v,), found.tree((v,))) for v in range(len(tables))], most_groups)
+    free = Bounds(1, bounds.most if bounds.exactly is None else None)
+    views = ViewGroups(tables, free, workers)
+    groups = views.merge(most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
-        everyone = tuple(range(len(tables)))
-        tree = found.tree(everyone, bounds)
-        if tree.n_clusters > 1:  # a few samples, or equal ones, cannot be cut
-            return SharedClusters([ClusteredViews(everyone, tree)], None)
-    left = tuple(v for v in range(len(tables)) if not any(v in group.members for group in groups))
-    if bounds.exactly is not None:
-        groups = [ClusteredViews(group.members, found.tree(group.members, bounds)) for group in groups]
-    return SharedClusters(groups, found.tree(left) if left else None)
+        groups = [tuple(range(len(tables)))]
+    if bounds.least > 1:
+        views = ViewGroups(tables, bounds, workers)
+    clustered = [ClusteredViews(members, views.tree_of_all(members)) for members in groups]
+    clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some cannot be cut
+    clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
+    taken = {v for group in clustered for v in group.members}
+    left = [X for v, X in enumerate(tables) if v not in taken]
+    return SharedClusters(clustered, grow_tree(left, free, workers) if left else None)
 
 
 class ViewGroups:
-    """Views, their neighbours in each comparison of features, and trees of groups of them, each grown once."""
+    """Views, their neighbours in each comparison of features, and trees of groups of them, each grown once.
+
+    Views are grouped by some of the samples, ``rows``, unless these show no clusters.
+    """
 
     def __init__(self, tables: Sequence[Array | WideTable], bounds: Bounds, workers: Workers) -> None:
-        self.tables, self.workers = tables, workers
-        self._free = Bounds(1, bounds.most if bounds.exactly is None else None)
-        self._trees: dict[tuple[tuple[int, ...], Bounds], ClusterTree] = {}
+        self.tables, self._bounds, self.workers = tables, bounds, workers
+        self.rows = sample_rows(len(tables[0]), GROUPED_BY)
+        self._sampled = [take_rows(X, self.rows) for X in tables]
+        self._trees: dict[Members, ClusterTree] = {}
+        self._trees_of_all: dict[Members, ClusterTree] = {}
         self._neighbours: dict[tuple[int, str], Indices] = {}
 
-    def tree(self, members: tuple[int, ...], bounds: Bounds | None = None) -> ClusterTree:
-        """Return the tree of some views together."""
-        key = (members, bounds or self._free)
-        if key not in self._trees:
-            self._trees[key] = grow_tree([self.tables[v] for v in members], key[1], self.workers)
-        return self._trees[key]
+    def tree(self, members: Members) -> ClusterTree:
+        """Return the tree of some views together, of the samples by which views are grouped."""
+        if members not in self._trees:
+            tree = None
+            if len(self.rows) < len(self.tables[0]):
+                tree = grow_tree([self._sampled[v] for v in members], self._bounds, self.workers)
+            if tree is None or tree.n_clusters == 1:
+                tree = self._grow_on_all(members).take(self.rows)
+            self._trees[members] = tree
+        return self._trees[members]
 
-    def merge(self, alone: list[ClusteredViews], most_groups: int) -> list[ClusteredViews]:
-        """Return groups of views, the largest first, made from views that are each alone."""
-        groups = [view for view in alone if view.tree.n_clusters > 1]
-        rest = [view for view in alone if view.tree.n_clusters == 1]
-        groups = self._unite(groups, most_groups)
-        together = self._find_together([v for view in rest for v in view.members])
-        if together is not None:
-            groups = self._unite([*groups, together], most_groups)
-        taken = {v for group in groups for v in group.members}
-        groups = self._join([v for view in rest for v in view.members if v not in taken], groups)
-        return sorted(groups, key=lambda group: (-len(group.members), -group.tree.strength, group.members))
+    def group_tree(self, members: Members) -> ClusterTree:
+        """Return the tree of some views together or, if that has no clusters, the strongest of theirs."""
+        return _clustered_or_strongest(self.tree, members)
 
-    def _join(self, views: list[int], groups: list[ClusteredViews]) -> list[ClusteredViews]:
-        """Return the groups with views that have no clusters of their own, and support those of a group."""
-        joined: dict[int, list[int]] = {k: [] for k in range(len(groups))}
-        for v in views if groups else []:
-            best = max(range(len(groups)), key=lambda k: self.support(v, groups[k].tree))
-            if self.is_supported(v, groups[best].tree):
-                joined[best].append(v)
-        return [
-            self._look_together(tuple(sorted((*group.members, *joined[k]))), [group.tree])
-            for k, group in enumerate(groups)
-        ]
+    def tree_of_all(self, members: Members) -> ClusterTree:
+        """Return the same for all samples."""
+        return _clustered_or_strongest(self._grow_on_all, members)
 
-    def _look_together(self, members: tuple[int, ...], trees: list[ClusterTree]) -> ClusteredViews:
-        """Return views with the tree that they show together or, if that has no clusters, the strongest of others."""
-        tree = self.tree(members)
-        return ClusteredViews(
-            members, tree if tree.n_clusters > 1 else max(trees, key=lambda each: each.strength)
+    def _grow_on_all(self, members: Members) -> ClusterTree:
+        if members not in self._trees_of_all:
+            tables = [self.tables[v] for v in members]
+            self._trees_of_all[members] = grow_tree(tables, self._bounds, self.workers)
+        return self._trees_of_all[members]
+
+    def merge(self, most_groups: int) -> list[Members]:
+        """Return groups of views that share their clusters."""
+        alone = [(v,) for v in range(len(self.tables))]
+        trees = list(self.workers.map(self.tree, alone))
+        groups = self._unite(
+            [v for v, tree in zip(alone, trees, strict=True) if tree.n_clusters > 1], most_groups
         )
+        rest = [v for v, tree in enumerate(trees) if tree.n_clusters == 1]
+        together = self._find_together(rest)
+        if together:
+            groups = self._unite([*groups, together], most_groups)
+        return self._join([v for v in rest if v not in together], groups)
 
-    def _unite(self, groups: list[ClusteredViews], most_groups: int) -> list[ClusteredViews]:
+    def _join(self, views: list[int], groups: list[Members]) -> list[Members]:
+        """Return the groups with views that have no clusters of their own, and support those of a group."""
+        joined: dict[Members, list[int]] = {group: [] for group in groups}
+        for v in views if groups else []:
+            best = max(groups, key=lambda group: self.support(v, self.group_tree(group)))
+            if self.is_supported(v, self.group_tree(best)):
+                joined[best].append(v)
+        return [tuple(sorted((*group, *more))) for group, more in joined.items()]
+
+    def _unite(self, groups: list[Members], most_groups: int) -> list[Members]:
         """Return the groups, those that support one another made one, best first, and as few as asked for."""
-        groups = list(groups)
-        while len(groups) > 1:
-            pairs = {
-                (a, b): self._agreement(groups[a], groups[b]) for a, b in combinations(range(len(groups)), 2)
-            }
-            (a, b), agreement = max(pairs.items(), key=lambda item: item[1])
-            if agreement < MUTUAL and len(groups) <= most_groups:
+        agreement = {pair: self._agreement(*pair) for pair in combinations(groups, 2)}
+        united = [[group] for group in groups]
+        while len(united) > 1:
+            means = {}
+            for a, b in combinations(range(len(united)), 2):
+                pairs = [(one, other) for one in united[a] for other in united[b]]
+                means[a, b] = np.mean([agreement.get(pair, agreement.get(pair[::-1])) for pair in pairs])
+            (a, b), mean = max(means.items(), key=lambda item: item[1])
+            if mean < MUTUAL and len(united) <= most_groups:
                 break
-            members = tuple(sorted(groups[a].members + groups[b].members))
-            united = self._look_together(members, [groups[a].tree, groups[b].tree])
-            groups = [group for k, group in enumerate(groups) if k not in (a, b)] + [united]
-        return groups
+            united[a] += united.pop(b)
+        return [tuple(sorted(v for group in parts for v in group)) for parts in united]
 
-    def _find_together(self, views: list[int]) -> ClusteredViews | None:
+    def _find_together(self, views: list[int]) -> Members:
         """Return views that show clusters together and not alone, without those that do not support them."""
         while len(views) > 1:
             tree = self.tree(tuple(views))
             if tree.n_clusters == 1:
-                return None
+                break
             supporting = [v for v in views if self.is_supported(v, tree)]
             if len(supporting) == len(views):
-                return ClusteredViews(tuple(views), tree)
+                return tuple(views)
             views = supporting
-        return None
+        return ()
 
-    def _agreement(self, one: ClusteredViews, other: ClusteredViews) -> float:
+    def _agreement(self, one: Members, other: Members) -> float:
         """Return how well two groups support each other's clusters, over how well they support their own: a mean."""
         shares = []
         for mine, yours in ((one, other), (other, one)):
-            own = sum(self.support(v, mine.tree) for v in mine.members)
-            shares.append(
-                sum(self.support(v, yours.tree) for v in mine.members) / max(own, np.finfo(float).tiny)
+            own, of_others = (
+                sum(self.support(v, self.group_tree(group)) for v in mine) for group in (mine, yours)
             )
+            shares.append(of_others / max(own, np.finfo(float).tiny))
         return float(np.mean(shares))
 
     def support(self, v: int, tree: ClusterTree) -> float:
@@ -161,8 +184,15 @@ class ViewGroups:
         found = []
         for comparison in list_comparisons([self.tables[v]]):
             if (v, comparison) not in self._neighbours:
-                coordinates = compare_samples(self.tables[v], comparison)
+                coordinates = compare_samples(self._sampled[v], comparison)
                 n = len(coordinates)
                 self._neighbours[v, comparison] = find_neighbours(coordinates, min(local_sizes(n)[0], n - 1))
             found.append(self._neighbours[v, comparison])
         return found
+
+
+def _clustered_or_strongest(grow: Callable[[Members], ClusterTree], members: Members) -> ClusterTree:
+    tree = grow(members)
+    if tree.n_clusters > 1 or len(members) == 1:
+        return tree
+    return max((grow((v,)) for v in members), key=lambda each: each.strength)

@@ -21,8 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -32,12 +31,14 @@ from latentsimplex.auto.neighbour_graphs import (
     compare_samples,
     find_neighbours,
     join_neighbours,
+    leaving_share,
     slow_modes,
 )
+from latentsimplex.auto.neighbour_votes import place_by_landmarks
 from latentsimplex.auto.one_humped_clouds import CloudShape, measure_cloud_shape
 from latentsimplex.base.kmeans import kmeans, sample_rows
 from latentsimplex.base.threads import Workers
-from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, find_varying
 
 FEW_NEIGHBOURS, PER_NEIGHBOUR, LEAST_NEIGHBOURS = 10, 8, 3
@@ -46,6 +47,8 @@ BROAD = (7, 3)
 """Samples for each neighbour in broad graphs: a seventh and a third of them are neighbours."""
 MOST_NEIGHBOURS = 400
 N_CLOUDS, CLOUD_SAMPLES = 4, 1000
+MOST_SAMPLES = 4000
+"""Samples whose slow modes are compared with those of clouds."""
 SEED = 0
 """The evidence belongs to the views: clouds do not depend on the fit's random state."""
 ORDERS = 3
@@ -54,6 +57,11 @@ LOCALLY = 0.5
 """The share of the strength of the strongest split that one of a local graph needs, to be taken instead."""
 LEAST_CLUSTER = 5
 """Fewer samples than this are no cluster."""
+CHANCE, CHANCE_FROM, CHANCE_SPREAD = 1.3, 1.2, 0.3
+"""The deepest of L dips that are due to chance is about 1.3 (sqrt(2 log L) - 1.2): the largest of L normal numbers is
+about sqrt(2 log L), and in strips, rings and clouds of even density dips are as deep as this line says. Long shapes
+have many places for a dip. In local graphs, of which the line is, a dip has to be deeper than it by one spread at
+least: four clouds may all be shallow."""
 MARGIN = 0.8
 """By how much a dip must be deeper than all those of the clouds, in standard deviations."""
 MANY_DIMENSIONS = 4
@@ -66,8 +74,8 @@ NEXT_MODES = 2
 """Modes on each side whose spread over clouds is averaged: a few clouds tell little of one."""
 GEOMETRY = 0.76
 """In d dimensions rates grow as j^(2/d), so that shape alone makes modes slow by about this over d."""
-WORDS = 20
-"""Wide tables of no negative numbers, such as counts of words, are compared by direction from so many features on."""
+WORDS, FILLED = 20, 0.7
+"""Tables of no negative numbers are words from so many features on, if no more than this share of cells is filled."""
 
 
 class Split(NamedTuple):
@@ -101,99 +109,161 @@ def list_comparisons(tables: Sequence[Array | WideTable]) -> list[str]:
     """
     if all(X.shape[1] == 1 for X in tables):
         return ["as they are"]
-    return ["standardised", "length one" if any(map(holds_amounts, tables)) else "as they are"]
+    return ["length one"] if any(map(holds_words, tables)) else ["standardised", "as they are"]
 
 
-def holds_amounts(X: Array | WideTable) -> bool:
-    """Return whether a table has many features and no negative number: words, counts, intensities."""
-    least = X.X.min() if isinstance(X, WideTable) else X.min()
-    return bool(X.shape[1] >= WORDS and least >= 0)
+def holds_words(X: Array | WideTable) -> bool:
+    """Return whether a table has many features, no negative number and mostly zeros: words and other sparse counts.
+
+    Standardised, the rarest words would count most, and as they are the longest texts would.
+    """
+    values: Any = X.X if isinstance(X, WideTable) else X
+    if X.shape[1] < WORDS or values.min() < 0:
+        return False
+    filled = values.count_nonzero() if sparse.issparse(values) else np.count_nonzero(values)
+    return bool(filled < FILLED * np.prod(X.shape))
 
 
 def find_split(
-    tables: Sequence[Array | WideTable], workers: Workers, margin: float = 1.0, exactly: int | None = None
+    tables: Sequence[Array | WideTable],
+    workers: Workers,
+    margin: float = 1.0,
+    exactly: int | None = None,
+    compared: str | None = None,
 ) -> Split | None:
     """Return the best way to cut the samples of some views; None where they are too few, or all alike.
 
     Strengths are over ``margin``: more is asked of clusters within clusters, which are found in two at a time.
-    ``exactly`` is a number of clusters to cut into where slow modes can, 0 is never more than two.
+    ``exactly`` is a number of clusters to cut into where slow modes can, 0 is never more than two. ``compared`` is how
+    features are compared, if that is known.
     """
     tables = [X for X in tables if find_varying(X).any()]
     if not tables or len(tables[0]) < 2 * LEAST_CLUSTER + 2:
         return None
-    dips: list[Split] = []
-    slow: list[Split] = []
-    for comparison in list_comparisons(tables):
-        own = [
-            "as they are" if comparison == "length one" and not holds_amounts(X) else comparison
-            for X in tables
-        ]
-        coordinates = [compare_samples(X, each) for X, each in zip(tables, own, strict=True)]
-        look = Look(coordinates, workers, exactly != 0)
-        if look.has_many_dimensions:
-            slow += look.slow_splits(comparison, exactly)
-        dips += look.dips(comparison, margin)
+    looks = {}
+    for comparison in list_comparisons(tables) if compared is None else [compared]:
+        looks[comparison] = Look(compare_views(tables, comparison), workers, exactly != 0)
+    slow = [split for comparison, look in looks.items() for split in look.slow_splits(comparison, exactly)]
     if slow:
         return max(slow, key=lambda split: (split.is_clear, split.strength))
-    strongest = max(dips, key=lambda split: split.strength)
-    local = max((split for split in dips if not split.is_broad), key=lambda split: split.strength)
-    return local if local.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
+    local, broad = (
+        [
+            split
+            for comparison, look in looks.items()
+            for split in getattr(look, scale).dips(comparison, margin)
+        ]
+        for scale in ("local", "broad")
+    )
+    strongest = max([*local, *broad], key=lambda split: split.strength)
+    nearest = max(local, key=lambda split: split.strength)
+    return nearest if nearest.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
+
+
+def compare_views(tables: Sequence[Array | WideTable], comparison: str) -> list[Array]:
+    """Return coordinates of the samples in each view; directions are compared in tables of words alone."""
+    otherwise = "standardised" if comparison == "length one" else comparison
+    return [compare_samples(X, comparison if holds_words(X) else otherwise) for X in tables]
+
+
+def cut_into(tables: Sequence[Array | WideTable], k: int, comparison: str, before: np.ndarray) -> np.ndarray:
+    """Return exactly k clusters (n,): those found before, or those of slow modes if fewer edges leave them."""
+    tables = [X for X in tables if find_varying(X).any()]
+    graphs = read_graphs(compare_views(tables, comparison), local_sizes(len(before)), k - 1)
+    ways = [before, *(cut_by_modes(modes, k) for _, modes in graphs)]
+    ways = [labels for labels in ways if len(np.unique(labels)) == k]
+    return min(ways, key=lambda labels: leaving_share(graphs[0][0], labels))
 
 
 class Look:
-    """Samples and clouds like them, seen through neighbour graphs of several sizes.
-
-    ``sizes`` are the neighbours in each graph. Slow modes are looked at in whole samples alone, and clouds are drawn
-    where they are needed.
-    """
+    """Samples and clouds like them, at a local and at a broad scale; slow modes are for whole samples alone."""
 
     def __init__(self, coordinates: Sequence[Array], workers: Workers, is_whole: bool) -> None:
         n = len(coordinates[0])
-        self.n_views, self.workers = len(coordinates), workers
-        self.sizes = graph_sizes(n)
-        self._coordinates, self._n_samples = coordinates, n
+        self.coordinates, self.workers = coordinates, workers
+        self.n_samples, self.n_cloud_samples = n, min(n, CLOUD_SAMPLES)
         self.has_many_dimensions = is_whole and self.shape.local_dimension >= MANY_DIMENSIONS
-        self._n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions else ORDERS
-        self.graphs = read_graphs(coordinates, self.sizes, self._n_modes)
+        n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions else ORDERS
+        self.local = Scale(self, local_sizes(n), local_sizes(n), n_modes)
+        broad = broad_sizes(n)
+        self.broad = Scale(self, broad, [max(2, k * self.n_cloud_samples // n) for k in broad], ORDERS)
 
     @cached_property
     def shape(self) -> CloudShape:
         """The shape of the clouds."""
-        some = sample_rows(self._n_samples, CLOUD_SAMPLES)
-        return measure_cloud_shape([Z[some] for Z in self._coordinates])
+        some = sample_rows(self.n_samples, CLOUD_SAMPLES)
+        return measure_cloud_shape([Z[some] for Z in self.coordinates])
+
+    def slow_splits(self, comparison: str, exactly: int | None) -> list[Split]:
+        """Return clusters by slow modes, where there are many dimensions; many samples are split as a part of them is.
+
+        The rates of many more samples than clouds have rise in another way than those of clouds.
+        """
+        if not self.has_many_dimensions:
+            return []
+        if self.n_samples <= MOST_SAMPLES:
+            return self.local.slow_splits(comparison, exactly)
+        rows = sample_rows(self.n_samples, MOST_SAMPLES)
+        part = Look([Z[rows] for Z in self.coordinates], self.workers, True)
+        found = part.slow_splits(comparison, exactly)
+        return [
+            split._replace(
+                labels=place_by_landmarks(
+                    self.coordinates, rows, np.eye(int(split.labels.max()) + 1)[split.labels]
+                ).argmax(axis=1)
+            )
+            for split in found
+        ]
+
+
+class Scale:
+    """Neighbour graphs of samples and of clouds, read where they are needed.
+
+    ``sizes`` are the neighbours that samples have in each graph, ``cloud_sizes`` those in a cloud.
+    """
+
+    def __init__(self, look: Look, sizes: list[int], cloud_sizes: list[int], n_modes: int) -> None:
+        self._look, self._sizes, self._cloud_sizes, self._n_modes = look, sizes, cloud_sizes, n_modes
+
+    @cached_property
+    def graphs(self) -> list[tuple[sparse.csr_matrix, Modes]]:
+        """The graph of each size, and its slow modes."""
+        return read_graphs(self._look.coordinates, self._sizes, self._n_modes)
 
     @cached_property
     def clouds(self) -> list[tuple[tuple[sparse.csr_matrix, Modes], ...]]:
         """For each size of graph, what each cloud looks like."""
-        m = min(self._n_samples, CLOUD_SAMPLES)
-        local = local_sizes(self._n_samples)
-        sizes = [k if k in local else max(2, k * m // self._n_samples) for k in self.sizes]
 
-        def look_at(cloud: int) -> list[tuple[sparse.csr_matrix, Modes]]:
-            rng = np.random.default_rng([SEED, cloud])
-            return read_graphs(self.shape.draw(m, rng), sizes, self._n_modes)
+        def read_cloud(cloud: int) -> list[tuple[sparse.csr_matrix, Modes]]:
+            drawn = self._look.shape.draw(self._look.n_cloud_samples, np.random.default_rng([SEED, cloud]))
+            return read_graphs(drawn, self._cloud_sizes, self._n_modes)
 
-        return list(zip(*self.workers.map(look_at, range(N_CLOUDS)), strict=True))
+        return list(zip(*self._look.workers.map(read_cloud, range(N_CLOUDS)), strict=True))
 
     def dips(self, comparison: str, margin: float) -> list[Split]:
         """Return the deepest dip that each graph shows."""
-        found = [deepest_dip(graph, modes, self.n_views) for graph, modes in self.graphs]
-        least, local = MARGIN * margin, local_sizes(self._n_samples)
-        nulls = [0.0] * len(found)
-        if max(depth for depth, _ in found) >= least:  # others are believed by no clouds
-            nulls = [max(deepest_dip(*cloud, self.n_views)[0] for cloud in clouds) for clouds in self.clouds]
+        n_views, least = len(self._look.coordinates), MARGIN * margin
+        found = [deepest_dip(graph, modes, n_views) for graph, modes in self.graphs]
+        is_broad = self is self._look.broad
+        nulls = [chance_depth(dip.n_places) + (0.0 if is_broad else CHANCE_SPREAD) for dip in found]
+        if any(dip.depth >= least for dip in found):  # others would not be believed whatever the clouds
+            nulls = [
+                max(
+                    *(null_depth(deepest_dip(*cloud, n_views), dip.n_places) for cloud in clouds),
+                    -np.inf if is_broad else null,
+                )
+                for dip, clouds, null in zip(found, self.clouds, nulls, strict=True)
+            ]
         return [
-            Split(labels, depth, null + least, (depth - null) / least, comparison, size not in local)
-            for size, (depth, labels), null in zip(self.sizes, found, nulls, strict=True)
+            Split(dip.sides, dip.depth, null + least, (dip.depth - null) / least, comparison, is_broad)
+            for dip, null in zip(found, nulls, strict=True)
         ]
 
     def slow_splits(self, comparison: str, exactly: int | None) -> list[Split]:
-        """Return clusters by the slow modes of each local graph: as many as there are such modes, and one."""
+        """Return clusters by the slow modes of each graph: as many as there are such modes, and one."""
         found = []
-        n_local = len(local_sizes(self._n_samples))
-        for (_, modes), clouds in islice(zip(self.graphs, self.clouds, strict=True), n_local):
+        for (_, modes), clouds in zip(self.graphs, self.clouds, strict=True):
             slowness, spread, gap_spread = excess_slowness(modes.rates, [own.rates for _, own in clouds])
-            count, is_clear = count_slow_modes(slowness, spread, gap_spread, self.shape.local_dimension)
+            count, is_clear = count_slow_modes(slowness, spread, gap_spread, self._look.shape.local_dimension)
             k = count + 1 if exactly is None else exactly
             if not 1 < k <= len(slowness):
                 continue
@@ -215,58 +285,77 @@ def local_sizes(n: int) -> list[int]:
     return [k, 2 * k]
 
 
-def graph_sizes(n: int) -> list[int]:
-    """Return how many neighbours n samples have in each graph, from local to broad.
+def broad_sizes(n: int) -> list[int]:
+    """Return how many neighbours n samples have in broad graphs.
 
-    >>> graph_sizes(300), graph_sizes(30)
-    ([10, 20, 42, 100], [3, 6, 10])
+    >>> broad_sizes(300), broad_sizes(30)
+    ([42, 100], [10])
     """
-    local = local_sizes(n)
-    broad = {min(n // share, MOST_NEIGHBOURS) for share in BROAD}
-    return [*local, *sorted(k for k in broad if max(local) < k < n)]
+    sizes = {min(n // share, MOST_NEIGHBOURS) for share in BROAD}
+    return sorted(k for k in sizes if max(local_sizes(n)) < k < n)
 
 
 def read_graphs(
     coordinates: Sequence[Array], sizes: Sequence[int], n_modes: int
 ) -> list[tuple[sparse.csr_matrix, Modes]]:
     """Return the graph of each size, pooled over views, and its slow modes."""
-    neighbours = [find_neighbours(Z, max(sizes)) for Z in coordinates]
+    neighbours = [find_neighbours(Z, max(sizes)) for Z in coordinates] if sizes else []
     graphs = [join_neighbours(neighbours, k) for k in sizes]
-    return [(graph, slow_modes(graph, n_modes if i < 2 else ORDERS)) for i, graph in enumerate(graphs)]
+    return [(graph, slow_modes(graph, n_modes)) for graph in graphs]
 
 
-def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: int) -> tuple[float, np.ndarray]:
-    """Return the depth z of the deepest dip in the orders of slow modes, and the two sides of it (n,).
+class Dip(NamedTuple):
+    """A dip in an order of samples: its depth z, the two sides of it (n,), and in how many places one could be."""
+
+    depth: float
+    sides: np.ndarray
+    n_places: float
+
+
+def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: int) -> Dip:
+    """Return the deepest dip in the orders of slow modes.
 
     A sample's edges in one view are not independent, in several views they are: k is the edges in one.
     """
-    edges = sparse.triu(graph, 1).tocoo()
-    per_sample = graph.sum() / graph.shape[0] / n_views
-    best = (-np.inf, np.zeros(graph.shape[0], dtype=np.intp))
-    for values in modes.values[:, :ORDERS].T:
-        depth, place, ranks = find_dip(edges, values, per_sample)
-        if depth > best[0]:
-            best = depth, (ranks >= place).astype(np.intp)
-    return best
+    per_sample = float(graph.data.sum()) / graph.shape[0] / n_views
+    dips = [find_dip(graph, values, per_sample) for values in modes.values[:, :ORDERS].T]
+    return max(dips, key=lambda dip: dip.depth)
 
 
-def find_dip(edges: sparse.coo_matrix, values: Array, per_sample: float) -> tuple[float, int, Indices]:
-    """Return the depth of the deepest dip in one order, the samples before it, and the rank of each sample (n,)."""
+def find_dip(graph: sparse.csr_matrix, values: Array, per_sample: float) -> Dip:
+    """Return the deepest dip in one order; as many edges as follow one another without overlap are so many places."""
+    from latentsimplex.auto._graph_loops import count_crossed
+
     n = len(values)
     ranks = np.empty(n, dtype=np.intp)
     ranks[np.argsort(values, kind="stable")] = np.arange(n)
-    first, last = (
-        np.minimum(ranks[edges.row], ranks[edges.col]),
-        np.maximum(ranks[edges.row], ranks[edges.col]),
-    )
-    opened = np.bincount(first + 1, edges.data, n + 1)
-    closed = np.bincount(last + 1, edges.data, n + 1)
-    crossed = np.maximum(np.cumsum(opened - closed)[1:n], 0.5)  # by a cut after 1, 2, ..., n - 1 samples
+    crossed = count_crossed((graph.indptr, graph.indices, graph.data), ranks)
+    n_places = n * (graph.data.sum() / 2) / crossed.sum()
+    crossed = np.maximum(crossed, 0.5)
     hump = np.minimum(np.maximum.accumulate(crossed), np.maximum.accumulate(crossed[::-1])[::-1])
     depth = 2 * (np.sqrt(hump) - np.sqrt(crossed)) / np.sqrt(per_sample)
     inner = depth[LEAST_CLUSTER - 1 : n - LEAST_CLUSTER]
     place = int(np.argmax(inner))
-    return float(inner[place]), place + LEAST_CLUSTER, ranks
+    return Dip(float(inner[place]), (ranks >= place + LEAST_CLUSTER).astype(np.intp), float(n_places))
+
+
+def null_depth(of_cloud: Dip, n_places: float) -> float:
+    """Return how deep the deepest dip of a cloud would be by chance, if the cloud had so many places for one or more.
+
+    >>> dip = Dip(2.0, np.zeros(3, dtype=int), 30.0)
+    >>> null_depth(dip, 20.0), round(null_depth(dip, 300.0), 2)
+    (2.0, 3.0)
+    """
+    return of_cloud.depth + max(0.0, chance_depth(n_places) - chance_depth(of_cloud.n_places))
+
+
+def chance_depth(n_places: float) -> float:
+    """Return about how deep the deepest of so many dips is by chance.
+
+    >>> round(chance_depth(30.0), 2), chance_depth(1.0)
+    (1.83, 0.0)
+    """
+    return CHANCE * max(0.0, float(np.sqrt(2 * np.log(max(n_places, 1.0)))) - CHANCE_FROM)
 
 
 def excess_slowness(rates: Array, of_clouds: Sequence[Array]) -> tuple[Array, Array, Array]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,16 @@ class Views(Sequence[Array]):
             return join_tables([self.table(int(v)) for v in members])
         in_a_row = len(members) > 0 and bool((np.diff(members) == 1).all())
         return self.stack[members[0] : members[-1] + 1] if in_a_row else self.stack[members]
+
+    def take_samples(self, rows: Indices) -> Views:
+        """Return the views of some samples."""
+        return replace(
+            self,
+            sample_names=None if self.sample_names is None else [self.sample_names[i] for i in rows],
+            n_samples=len(rows),
+            load=lambda v: self.load(v)[rows],
+            stack=None if self.stack is None else self.stack[:, rows],
+        )
 
     def name_features(self, v: int) -> list[str]:
         """Return the names of a view's features: x0, x1, ... where the data have none."""

@@ -146,3 +146,23 @@ def drop_unused_columns(W: Array) -> Array:
     """
     kept = W[:, used_columns(W)]
     return kept / kept.sum(axis=1, keepdims=True)
+
+
+class Listener:
+    """Callback for the progress of a fit, called by several threads if starts run in parallel; this one ignores it."""
+
+    def stage(self, name: str) -> None:
+        """Hear that a stage begins, and that the one before is over."""
+
+    def started(self, start: int) -> None:
+        """Hear that a start of the search begins."""
+
+    def ended(self, start: int) -> None:
+        """Hear that a start of the search is over."""
+
+    def follow(self, start: int) -> Callable[[int, Expectation], None] | None:
+        """Return what a run of EM calls at each E step; None if nobody would hear it."""
+        return None
+
+
+NOBODY = Listener()

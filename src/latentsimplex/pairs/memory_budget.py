@@ -77,9 +77,14 @@ class FitSize(NamedTuple):
     n_dense: int = 0
 
 
-def measure_size(views: Views, kernel: Kernel | None, n_patterns: int, n_jobs: int) -> FitSize:
-    """Return what the memory of a fit to views depends on; the kernel is None if it is to be chosen."""
-    n, p = views.n_samples, max(views.widths)
+def measure_size(
+    views: Views, kernel: Kernel | None, n_patterns: int, n_jobs: int, most_samples: int | None = None
+) -> FitSize:
+    """Return what the memory of a fit to views depends on; the kernel is None if it is to be chosen.
+
+    ``most_samples`` are those whose pairs are held, where that is not all of them.
+    """
+    n, p = min(views.n_samples, most_samples or views.n_samples), max(views.widths)
     size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p)
     if is_wide_shape(n, p) and (kernel is None or accepts_batches(kernel)):
         table = views.table(int(np.argmax(views.widths)))

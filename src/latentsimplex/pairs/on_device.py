@@ -13,16 +13,23 @@ import numpy as np
 
 from latentsimplex.base.arrays import convert_like, runs_triton, to_double, to_host
 from latentsimplex.base.condensed import count_pairs
+from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.inputs.views import Views
+from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.in_memory import InMemoryPairs, ViewReader, dequantise
+from latentsimplex.pairs.memory_budget import Storage
+from latentsimplex.pairs.protocol import Backend
 from latentsimplex.similarity.kernel import (
     LEAST_EXPONENT,
     MOST_EXPONENT,
+    Kernel,
     accepts_batches,
     clip_exponents,
     read_exponents,
     to_single,
 )
+from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 
 BLOCK_VALUES, BATCH_ENTRIES = 1 << 28, 1 << 27
 """Pair values of a block, and entries of the n x n matrices that are worked on at a time: what fills a GPU."""
@@ -150,3 +157,22 @@ def find_device(device: str) -> str:
     if kind == "mps" and not torch.backends.mps.is_available():
         raise ValueError('device="mps" needs an Apple GPU, and this machine shows none: leave device="cpu".')
     return "cpu" if device == "torch" else device
+
+
+def make_pairs(
+    device: str | None,
+    views: Views,
+    kernel: Kernel,
+    divergence: Divergence,
+    workers: Workers,
+    cache: EigenvectorCache,
+    backend: Backend,
+    keep: Storage,
+    weights: Array | None = None,
+    members: Indices | None = None,
+) -> InMemoryPairs:
+    """Return the pair values of views, of all or of some members, on a device of torch or, for None, in memory."""
+    reading: tuple[Any, ...] = (views, kernel, divergence, workers, cache)
+    if device is None:
+        return InMemoryPairs(ViewReader(*reading), backend, keep, weights, members)
+    return DevicePairs(DeviceReader(device, *reading), backend, keep, weights, members)

@@ -25,7 +25,7 @@ class Consensus:
     weights : (V,) array
         u_v: 0 for a view without clusters, else 1 or the user's weight.
     coassignment : CoAssignment
-        P_bar; all ones if no view has clusters.
+        P_bar, averaged over numbers of clusters by their evidence where there is any.
     excluded : list of str
         The names of the views with weight 0: those without clusters, and those the user gave none.
     """
@@ -47,12 +47,15 @@ def form_consensus(
     view_names: Any,
     weights: Any = None,
     near: np.ndarray | None = None,
+    averaged: list[Array] | None = None,
 ) -> Consensus:
     """Combine the patterns of the views, leaving out views whose pattern has a single cluster.
 
     P_bar = X X^T with X = [sqrt(c_1) W_1, ..., sqrt(c_d) W_d] and c_l the share of the weights that
     belongs to pattern l. It has as many clusters as the included view that has most. ``near`` are labelings to
-    start from, see :func:`spectral_labels`.
+    start from, see :func:`spectral_labels`. Where ``averaged`` has an X_l for each pattern, X_l X_l^T being its
+    co-assignments averaged over numbers of clusters, these take the place of the W_l in P_bar, not in labels; without
+    views that have clusters, P_bar is that of all views then.
 
     >>> W = np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> both = form_consensus(np.array([0, 1]), [W, np.ones((2, 1))], ["a", "b"])
@@ -73,15 +76,23 @@ def form_consensus(
         )
     excluded = [str(name) for name, weight in zip(view_names, u, strict=True) if weight == 0]
     if not u.any():
-        n = len(memberships[0])
-        return Consensus(np.zeros(n, dtype=np.intp), u, CoAssignment(np.ones((n, 1))), excluded)
-    shares = np.bincount(view_patterns, weights=u, minlength=len(memberships)) / u.sum()
-    included = np.flatnonzero(shares)
-    factor = np.hstack([np.sqrt(shares[l]) * memberships[l] for l in included])
+        labels = np.zeros(len(memberships[0]), dtype=np.intp)
+        return Consensus(
+            labels, u, _average(view_patterns, np.ones(len(u)), averaged or memberships), excluded
+        )
+    factor = _average(view_patterns, u, memberships).factor
+    included = np.unique(view_patterns[u > 0])
     richest = included[np.argmax(clusters[included])]
     labels = spectral_labels(factor, int(clusters[richest]), near)
     numbered = np.unique(match_labels(labels, memberships[richest]), return_inverse=True)[1]
-    return Consensus(numbered, u, CoAssignment(factor), excluded)
+    P = CoAssignment(factor) if averaged is None else _average(view_patterns, u, averaged)
+    return Consensus(numbered, u, P, excluded)
+
+
+def _average(view_patterns: np.ndarray, u: Array, factors: list[Array]) -> CoAssignment:
+    """Return the mean co-assignment of views, weighed by u, given a factor of each pattern."""
+    shares = np.bincount(view_patterns, weights=u, minlength=len(factors)) / u.sum()
+    return CoAssignment(np.hstack([np.sqrt(shares[l]) * factors[l] for l in np.flatnonzero(shares)]))
 
 
 def check_weights(u: Array) -> Array:

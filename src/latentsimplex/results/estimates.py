@@ -15,7 +15,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.problem import State, drop_unused_columns, used_columns
 from latentsimplex.results.consensus import form_consensus
-from latentsimplex.results.joint_labels import joint_labels
+from latentsimplex.results.joint_labels import joint_labels, match_labels
 from latentsimplex.results.results import Results, Stage
 from latentsimplex.search.multistart import Search
 
@@ -57,7 +57,9 @@ def assemble_results(
         initial[searched] = 0
     estimates = add_constant_views(found, informative, n_views, views.n_samples)
     pattern_labels = np.array([joint_labels(W) for W in estimates.memberships])
-    levels = list_levels(trees, initial, estimates.view_patterns, pattern_labels)
+    found_trees = find_trees(trees, initial, estimates.view_patterns, len(pattern_labels))
+    levels = [list_levels(*each) for each in zip(found_trees, pattern_labels, strict=True)]
+    averaged = [average_numbers(*each) for each in zip(found_trees, estimates.memberships, strict=True)]
     return Results(
         view_names=names,
         sample_names=None if views.sample_names is None else np.array(views.sample_names, dtype=object),
@@ -69,7 +71,8 @@ def assemble_results(
         memberships=estimates.memberships,
         responses=estimates.responses,
         pattern_labels=pattern_labels,
-        consensus=form_consensus(estimates.view_patterns, estimates.memberships, names),
+        averaged=averaged,
+        consensus=form_consensus(estimates.view_patterns, estimates.memberships, names, averaged=averaged),
         initial_view_patterns=initial,
         loss_curve=np.array(curve),
         expected_loss_curve=np.array(expected),
@@ -84,26 +87,36 @@ def assemble_results(
     )
 
 
-def list_levels(
-    trees: PatternTrees | None, initial: np.ndarray, view_patterns: np.ndarray, pattern_labels: np.ndarray
-) -> list[tuple[list[Level], Array]]:
-    """Return the levels and the evidence of each live pattern; without trees its labels alone, and no evidence.
-
-    A pattern's tree is that of the group in which most of its views began.
-    """
-    found = []
-    for l, labels in enumerate(pattern_labels):
+def find_trees(
+    trees: PatternTrees | None, initial: np.ndarray, view_patterns: np.ndarray, n_patterns: int
+) -> list[ClusterTree | None]:
+    """Return the tree of each live pattern, that of the group in which most of its views began; None without trees."""
+    found: list[ClusterTree | None] = []
+    for l in range(n_patterns):
         begun = initial[(view_patterns == l) & (initial >= 0)]
-        tree = None
-        if trees is not None and len(begun):
-            group = int(np.bincount(begun).argmax())
-            tree = trees.patterns[group] if group < len(trees.patterns) else trees.others
-        if tree is None:
-            one = Level(np.zeros(len(labels), dtype=np.intp), 0.0)
-            found.append(([one] if not labels.any() else [one, Level(labels, 0.0)], np.empty(0)))
-        else:
-            found.append((tree.levels, tree.evidence))
+        if trees is None or not len(begun):
+            found.append(None)
+            continue
+        group = int(np.bincount(begun).argmax())
+        found.append(trees.patterns[group] if group < len(trees.patterns) else trees.others)
     return found
+
+
+def list_levels(tree: ClusterTree | None, labels: np.ndarray) -> tuple[list[Level], Array]:
+    """Return the levels and the evidence of a pattern; without a tree its labels alone, and no evidence."""
+    if tree is not None:
+        return tree.levels, tree.evidence
+    one = Level(np.zeros(len(labels), dtype=np.intp), 0.0)
+    return ([one] if not labels.any() else [one, Level(labels, 0.0)]), np.empty(0)
+
+
+def average_numbers(tree: ClusterTree | None, W: Array) -> Array:
+    """Return X, a pattern's co-assignments averaged over numbers of clusters being X X^T; without a tree W."""
+    if tree is None or tree.n_clusters != W.shape[1]:
+        return W
+    columns = match_labels(tree.labels, W)
+    order = np.array([columns[tree.labels == k][0] for k in range(W.shape[1])])
+    return tree.average_numbers(W[:, order])
 
 
 class Estimates(NamedTuple):

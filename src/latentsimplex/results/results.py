@@ -98,6 +98,9 @@ class Results:
     responses : list of (clusters, clusters) arrays
     pattern_labels : (patterns, n) array
         Joint labels of each pattern; label k is column k of the memberships.
+    averaged : list of (n, r) arrays
+        Of each pattern X, its co-assignments averaged over numbers of clusters being X X^T; its memberships where there
+        is no evidence.
     consensus : Consensus
     initial_view_patterns : (V,) array
         The k-means start of the run that was kept; -1 for a constant view, -2 for views that no search looked at.
@@ -126,6 +129,7 @@ class Results:
     memberships: list[Array]
     responses: list[Array]
     pattern_labels: np.ndarray
+    averaged: list[Array]
     consensus: Consensus
     initial_view_patterns: np.ndarray
     loss_curve: Array
@@ -233,7 +237,9 @@ class Results:
 
     def reform_consensus(self, weights: Any = None) -> Consensus:
         """Return the consensus with the given weight of each view; None weighs views with clusters equally."""
-        return form_consensus(self.view_patterns, self.memberships, self.view_names, weights)
+        return form_consensus(
+            self.view_patterns, self.memberships, self.view_names, weights, averaged=self.averaged
+        )
 
 
 def results_of(model: Any) -> Results:

@@ -165,6 +165,7 @@ def _collect_arrays(results: Results) -> dict[str, np.ndarray]:
     }
     for l, (W, B) in enumerate(zip(results.memberships, results.responses, strict=True)):
         arrays |= {f"memberships/{l}": W, f"responses/{l}": B, f"evidence/{l}": results.evidence[l]}
+        arrays[f"averaged/{l}"] = results.averaged[l]
         arrays[f"level_labels/{l}"] = np.array([level.labels for level in results.levels[l]])
         arrays[f"level_evidence/{l}"] = np.array([level.evidence for level in results.levels[l]])
     return arrays
@@ -245,6 +246,7 @@ def _pattern_arrays(n_patterns: int) -> Iterator[tuple[str, tuple[str, tuple[str
         clusters = f"clusters of pattern {l}"
         yield f"memberships/{l}", ("f", ("samples", clusters))
         yield f"responses/{l}", ("f", (clusters, clusters))
+        yield f"averaged/{l}", ("f", ("samples", f"averaged columns of pattern {l}"))
         yield f"evidence/{l}", ("f", (f"numbers of clusters of pattern {l}",))
         yield f"level_labels/{l}", ("i", (f"levels of pattern {l}", "samples"))
         yield f"level_evidence/{l}", ("f", (f"levels of pattern {l}",))
@@ -266,7 +268,7 @@ def _check_values(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
         "initial_view_patterns": (-2, len(arrays["view_patterns"])),
         "start_agreement": (0, most),
         "consensus/factor": (0, most),
-        **{f"responses/{l}": (0, most) for l in range(n_patterns)},
+        **{f"{name}/{l}": (0, most) for l in range(n_patterns) for name in ("responses", "averaged")},
         **{
             f"level_labels/{l}": (0, max(len(arrays["consensus/labels"]), n_clusters[l]))
             for l in range(n_patterns)
@@ -290,11 +292,12 @@ def _check_agreement(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
     )
     labels = arrays["consensus/labels"]
     require(len(np.unique(labels)) == labels.max() + 1, "consensus/labels leave a cluster empty")
-    with_itself = np.square(arrays["consensus/factor"]).sum(axis=1)
-    require(
-        ((with_itself > 0) & (with_itself < 1 + PROBABILITY_ROUNDING)).all(),
-        "consensus/factor gives no probabilities",
-    )
+    for name in ("consensus/factor", *(f"averaged/{l}" for l in range(n_patterns))):
+        with_itself = np.square(arrays[name]).sum(axis=1)
+        require(
+            ((with_itself > 0) & (with_itself < 1 + PROBABILITY_ROUNDING)).all(),
+            f"{name} gives no probabilities",
+        )
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:
@@ -315,6 +318,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:
         converged=header["numbers"]["converged"],
         memberships=[arrays[f"memberships/{l}"] for l in range(n_patterns)],
         responses=[arrays[f"responses/{l}"] for l in range(n_patterns)],
+        averaged=[arrays[f"averaged/{l}"] for l in range(n_patterns)],
         consensus=consensus,
         levels=[
             [

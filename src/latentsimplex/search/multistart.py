@@ -14,33 +14,13 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.model.cluster_prices import ClusterPrice
 from latentsimplex.model.em import run
-from latentsimplex.model.problem import Expectation, Fit, Problem, State
+from latentsimplex.model.problem import NOBODY, Fit, Listener, Problem, State
 from latentsimplex.search.runs import NATS_AT_LAST, reschedule, run_with_moves, until_settled
 from latentsimplex.search.states import random_state, spectral_state, state_from_labels
 from latentsimplex.search.view_groups import find_structure, group_views
 
 STARTS_AT_ONCE = 4
 """Starts that run side by side where there are few pairs, so that a step of one leaves threads idle."""
-
-
-class Listener:
-    """Callback for the progress of a fit, called by several threads if starts run in parallel; this one ignores it."""
-
-    def stage(self, name: str) -> None:
-        """Hear that a stage begins, and that the one before is over."""
-
-    def started(self, start: int) -> None:
-        """Hear that a start of the search begins."""
-
-    def ended(self, start: int) -> None:
-        """Hear that a start of the search is over."""
-
-    def follow(self, start: int) -> Callable[[int, Expectation], None] | None:
-        """Return what a run of EM calls at each E step; None if nobody would hear it."""
-        return None
-
-
-NOBODY = Listener()
 
 
 class Search(NamedTuple):

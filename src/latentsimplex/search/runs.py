@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.model.cluster_prices import ClusterPrice
 from latentsimplex.model.em import run
@@ -21,7 +20,7 @@ from latentsimplex.search.moves import (
     recut_patterns,
     split_pattern,
 )
-from latentsimplex.search.states import state_from_fit, state_from_labels, sure_memberships
+from latentsimplex.search.states import state_from_fit, state_from_labels
 
 logger = logging.getLogger("latentsimplex")
 
@@ -31,9 +30,6 @@ SETTLED_WINDOW, SETTLED_TOL = 3, 1e-5
 """A run with moves has settled when its loss falls by less than this share of itself over so many iterations."""
 NATS_BETWEEN, NATS_AT_LAST = 1.0, 0.1
 """Or by less than so many nats: before and after a move, and in the end."""
-
-LEAST_AGREEMENT = 0.5
-"""The adjusted Rand index of clusters before and after a refinement, below which it has overturned them."""
 
 PRICED_MOVES: tuple[Move, ...] = (recut_patterns, join_patterns, merge_patterns, split_pattern)
 SLOPED_MOVES: tuple[Move, ...] = (merge_clusters, merge_patterns)
@@ -101,20 +97,9 @@ def refit_on_second_similarity(problem: Problem, fit: Fit, callback: Callback | 
 def refine_labels(
     problem: Problem, views: np.ndarray, clusterings: list[np.ndarray], callback: Callback | None = None
 ) -> Fit:
-    """Run EM from the pattern of each view (V,) and the clusters (n,) of each pattern, whose numbers stay.
-
-    Where EM empties a cluster for which there was evidence, or which was asked for, or overturns the clusters, the
-    pattern keeps its labels: a refinement moves borders.
-    """
+    """Run EM from the pattern of each view (V,) and the clusters (n,) of each pattern, whose numbers stay."""
     problem = until_settled(problem)
-    fit = run(problem, state_from_labels(problem, views, clusterings, len(clusterings)), callback)
-    W = fit.state.W.copy()
-    for l, labels in enumerate(clusterings):
-        refined = W[l].argmax(axis=1)
-        is_lost = len(np.unique(refined)) <= labels.max()
-        if is_lost or (labels.any() and adjusted_rand_score(labels, refined) < LEAST_AGREEMENT):
-            W[l] = sure_memberships(labels, W.shape[2])
-    return fit._replace(state=fit.state._replace(W=W))
+    return run(problem, state_from_labels(problem, views, clusterings, len(clusterings)), callback)
 
 
 def finish_on_all_views(problem: Problem, fit: Fit, callback: Callback | None = None) -> Fit:

@@ -1,0 +1,117 @@
+"""Compiled loops over neighbour graphs: joining them, the steps of Lanczos' method, and the edges that cuts cross.
+
+A graph is held by rows (CSR): the neighbours of sample i are ``ends[starts[i] : starts[i + 1]]``, in any order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latentsimplex.base.compiled import compiled, compiled_exactly
+from latentsimplex.base.types import Array, Indices
+
+EXHAUSTED = 1e-10
+"""The length of a step of Lanczos' method that leads nowhere new."""
+
+
+@compiled
+def join_rows(near: Indices) -> tuple[Indices, Indices, Array]:
+    """Return the graph (starts, ends, weights) of neighbours (V, n, k): for each view one edge, whoever is near."""
+    V, n, k = near.shape
+    incoming = np.zeros((V, n + 1), dtype=np.int64)
+    for v in range(V):
+        for i in range(n):
+            for j in near[v, i]:
+                incoming[v, j + 1] += 1
+        for i in range(n):
+            incoming[v, i + 1] += incoming[v, i]
+    sources = np.empty((V, n * k), dtype=np.int32)
+    place = incoming.copy()
+    for v in range(V):
+        for i in range(n):
+            for j in near[v, i]:
+                sources[v, place[v, j]] = i
+                place[v, j] += 1
+    most = 2 * V * n * k
+    starts, ends, weights = np.zeros(n + 1, dtype=np.int32), np.empty(most, dtype=np.int32), np.empty(most)
+    edge_of, seen_in = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    used = 0
+    for i in range(n):
+        first = used
+        for v in range(V):
+            stamp = i * V + v
+            for j in near[v, i]:
+                used = add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights)
+            for e in range(incoming[v, i], incoming[v, i + 1]):
+                used = add_edge(i, sources[v, e], stamp, first, used, edge_of, seen_in, ends, weights)
+        starts[i + 1] = used
+    return starts, ends[:used].copy(), weights[:used].copy()
+
+
+@compiled
+def add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights):  # type: ignore[no-untyped-def]
+    """Add an edge of one view to a row, unless that view has it, and return how many edges there are."""
+    if seen_in[j] == stamp:
+        return used
+    seen_in[j] = stamp
+    if edge_of[j] >= first and edge_of[j] < used and ends[edge_of[j]] == j:
+        weights[edge_of[j]] += 1.0
+        return used
+    edge_of[j], ends[used], weights[used] = used, j, 1.0
+    return used + 1
+
+
+@compiled_exactly  # gathering several numbers at once takes longer than one by one
+def extend_basis(
+    graph: tuple[Indices, Indices, Array],
+    scale: Array,
+    constant: Array,
+    basis: Array,
+    H: Array,
+    done: int,
+    until: int,
+) -> float:
+    """Take the steps of Lanczos' method that fill ``basis`` (m + 1, n), and H (m, m), from one vector to another.
+
+    H is the matrix I + N in the basis, N the graph with ``scale`` on both sides, without its first eigenvector
+    ``constant``. Each vector is made orthogonal to all before it, twice. The length of the last step is returned.
+    """
+    starts, ends, weights = graph
+    n = len(scale)
+    length = 0.0
+    for step in range(done, until):
+        q, r = basis[step], basis[step + 1]
+        scaled = q * scale
+        for i in range(n):
+            total = 0.0
+            for e in range(starts[i], starts[i + 1]):
+                total += weights[e] * scaled[ends[e]]
+            r[i] = q[i] + scale[i] * total
+        before = basis[: step + 1]
+        H[step, : step + 1] = 0.0
+        for _ in range(2):
+            r -= np.dot(constant, r) * constant
+            shares = np.dot(before, r)
+            r -= np.dot(shares, before)
+            H[step, : step + 1] += shares
+        H[: step + 1, step] = H[step, : step + 1]
+        length = np.sqrt(np.dot(r, r))
+        if length > EXHAUSTED:
+            r /= length
+        else:  # the basis holds all that the first vector leads to
+            r[:] = 0.0
+    return length
+
+
+@compiled
+def count_crossed(graph: tuple[Indices, Indices, Array], ranks: Indices) -> Array:
+    """Return the weight of the edges that a cut after 1, 2, ..., n - 1 samples crosses, samples ordered by rank."""
+    starts, ends, weights = graph
+    n = len(ranks)
+    change = np.zeros(n)
+    for i in range(n):
+        for e in range(starts[i], starts[i + 1]):
+            if ranks[ends[e]] > ranks[i]:
+                change[ranks[i]] += weights[e]
+                change[ranks[ends[e]]] -= weights[e]
+    return np.cumsum(change)[: n - 1]

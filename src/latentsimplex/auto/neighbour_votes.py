@@ -1,0 +1,139 @@
+"""Memberships of samples from their neighbours' clusters, and what they say together with those of EM.
+
+A neighbour in cluster l is a vote. With A_kl the share of votes for l among the votes of samples in cluster k,
+
+    w_ik ~ pi_k prod_l A_kl^(c c_il),    c_il the votes of sample i, pi_k the share of cluster k,
+
+would be the probability that a sample is in cluster k if its neighbours were independent and c = 1. They are not, and c
+is found without labels: half of each sample's neighbours predict the clusters of the other half, and c is what
+predicts best.
+
+EM reads similarities of all pairs and knows where clusters overlap, but is too cautious where they do not; votes know
+where there is a gap. Their logarithmic pool, w ~ sqrt(w of EM x w of votes), is nearer to how often samples are right
+than either (docs/uncertainty.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import NearestNeighbors
+
+from latentsimplex.auto.neighbour_graphs import join_neighbours, leaving_share
+from latentsimplex.base.arrays import has_missing
+from latentsimplex.base.types import Array, Indices
+
+N_VOTES = 20
+"""Neighbours of a sample in each view that vote, fewer where there are few samples."""
+CONCENTRATIONS = np.geomspace(0.005, 1.0, 24)
+"""Values of c that are tried."""
+PRIOR_VOTES = 0.5
+"""Votes that each cluster has beforehand, so that no share is 0."""
+LEAST_AGREEMENT = 0.5
+"""The adjusted Rand index of clusters before and after EM, below which it has overturned them."""
+LEAST_DOUBT = 0.01
+"""What is left to other clusters where neighbours' votes would leave a cluster empty."""
+NEAREST = 10
+"""Landmarks of each view whose memberships a sample is given."""
+
+
+def settle_memberships(
+    neighbours: Sequence[Indices], labels: np.ndarray, W: Array, is_broad: bool = False
+) -> Array:
+    """Return memberships (n, g) by clusters that were found, ``labels``, and those that EM made of them.
+
+    Votes are for the clusters, of these two, that fewer edges of the neighbour graph leave. Clusters that took a broad
+    graph overlap, and EM's memberships stand. Where EM emptied a cluster or overturned them all, votes stand.
+    """
+    g, refined = int(labels.max()) + 1, W.argmax(axis=1)
+    keeps_all = len(np.unique(refined)) == g
+    if not keeps_all or adjusted_rand_score(labels, refined) < LEAST_AGREEMENT:
+        ways = [count_votes(neighbours, labels)]
+    elif is_broad:
+        ways = [W[:, :g]]
+    else:
+        graph = join_neighbours(neighbours, max(1, neighbours[0].shape[1] // 2))
+        labels = min((labels, refined), key=lambda each: leaving_share(graph, each))
+        votes = count_votes(neighbours, labels)
+        ways = [pool(votes, W[:, :g]), votes]
+    sure = np.eye(g)[labels]
+    ways += [(1 - LEAST_DOUBT) * sure + LEAST_DOUBT / g]
+    found = next(way for way in ways if len(np.unique(way.argmax(axis=1))) == g)
+    return np.hstack([found, np.zeros((len(found), W.shape[1] - g))])
+
+
+def count_votes(neighbours: Sequence[Indices], labels: np.ndarray) -> Array:
+    """Return memberships (n, g) by the clusters of neighbours, which are given for each view, the nearest first.
+
+    >>> near = np.array([[1, 2], [0, 2], [0, 1], [4, 5], [3, 5], [3, 4]])
+    >>> count_votes([near], np.array([0, 0, 0, 1, 1, 1])).round(2).tolist()[0]
+    [1.0, 0.0]
+    """
+    g = int(labels.max()) + 1
+    halves = [_votes([near[:, start::2] for near in neighbours], labels, g) for start in (0, 1)]
+    votes = halves[0] + halves[1]
+    shares = np.bincount(labels, minlength=g) / len(labels)
+    A = np.array([votes[labels == k].sum(axis=0) for k in range(g)]) + PRIOR_VOTES / g
+    A /= A.sum(axis=1, keepdims=True)
+
+    def predict(some: Array, c: float) -> Array:
+        logs = c * (some @ np.log(A).T) + np.log(shares)
+        W = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return W / W.sum(axis=1, keepdims=True)
+
+    def score(c: float) -> float:
+        return sum(
+            float((unseen * np.log(predict(seen, c) @ A)).sum()) for seen, unseen in (halves, halves[::-1])
+        )
+
+    return predict(votes, max(CONCENTRATIONS, key=score))
+
+
+def _votes(neighbours: Sequence[Indices], labels: np.ndarray, g: int) -> Array:
+    n = len(labels)
+    start = g * np.arange(n)[:, None]
+    return np.sum(
+        [np.bincount((start + labels[near]).ravel(), minlength=n * g) for near in neighbours],
+        axis=0,
+        dtype=np.float64,
+    ).reshape(n, g)
+
+
+def pool(one: Array, other: Array) -> Array:
+    """Return the logarithmic pool of two memberships (n, g).
+
+    >>> pool(np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])).round(2).tolist()
+    [[0.75, 0.25]]
+    """
+    W = np.sqrt(one * other) + np.finfo(float).tiny
+    return W / W.sum(axis=1, keepdims=True)
+
+
+def draw_landmarks(clusterings: Sequence[np.ndarray], most: int, least: int) -> Indices:
+    """Return about so many samples, in order: a random part of them, and no fewer than ``least`` of each cluster."""
+    n = len(clusterings[0])
+    if n <= most:
+        return np.arange(n)
+    order = np.random.default_rng(0).permutation(n)
+    chosen = [order[:most]]
+    for labels in clusterings:
+        chosen += [order[labels[order] == k][:least] for k in range(int(labels.max()) + 1)]
+    return np.unique(np.concatenate(chosen))
+
+
+def place_by_landmarks(coordinates: Sequence[Array], landmarks: Indices, W: Array) -> Array:
+    """Return memberships (n, g) of all samples: those (m, g) of landmarks, and means over the nearest ones."""
+    n = len(coordinates[0])
+    others = np.setdiff1d(np.arange(n), landmarks)
+    placed = np.empty((n, W.shape[1]))
+    placed[landmarks] = W
+    if len(others):
+        found = 0.0
+        for table in coordinates:
+            Z = np.where(np.isnan(table), np.nanmean(table, axis=0), table) if has_missing(table) else table
+            index = NearestNeighbors(n_neighbors=min(NEAREST, len(landmarks))).fit(Z[landmarks])
+            found = found + W[index.kneighbors(Z[others], return_distance=False)].mean(axis=1)
+        placed[others] = found / len(coordinates)
+    return placed

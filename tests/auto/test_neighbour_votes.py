@@ -1,0 +1,102 @@
+"""Memberships from neighbours' votes, pooled with those of EM, and of samples beyond the landmarks."""
+
+import numpy as np
+import pytest
+
+from latentsimplex.auto.neighbour_graphs import find_neighbours
+from latentsimplex.auto.neighbour_votes import (
+    count_votes,
+    draw_landmarks,
+    place_by_landmarks,
+    pool,
+    settle_memberships,
+)
+
+
+def two_clusters(distance, n=300, p=2, seed=0):
+    labels = np.arange(n) % 2
+    X = np.random.default_rng(seed).normal(size=(n, p))
+    X[:, 0] += distance * labels
+    return X, labels
+
+
+def test_votes_are_sure_where_there_is_a_gap_and_not_on_a_border():
+    X, labels = two_clusters(10.0)
+    assert count_votes([find_neighbours(X, 20)], labels).max(axis=1).min() > 0.99
+    X, labels = two_clusters(2.0)
+    cut = (X[:, 0] > 1).astype(int)
+    W = count_votes([find_neighbours(X, 20)], cut)
+    border = np.abs(X[:, 0] - 1) < 0.1
+    assert W[border].max(axis=1).mean() < 0.9 < W[~border].max(axis=1).mean()
+
+
+def test_votes_of_several_views_count_for_what_they_predict():
+    """Many neighbours that agree only half the time make a sure verdict together, as in many dimensions."""
+    views = [two_clusters(2.0, p=30, seed=seed)[0] for seed in range(6)]
+    labels = np.arange(300) % 2
+    near = [find_neighbours(X, 20) for X in views]
+    alone, together = count_votes(near[:1], labels), count_votes(near, labels)
+    right = np.arange(300), labels
+    assert together[right].mean() > alone[right].mean() + 0.1
+    assert (together.argmax(axis=1) == labels).mean() > 0.95
+
+
+def test_a_pool_is_between_two_memberships():
+    one, other = np.array([[0.9, 0.1]]), np.array([[0.6, 0.4]])
+    assert 0.6 < pool(one, other)[0, 0] < 0.9
+    np.testing.assert_allclose(pool(one, one), one)
+    assert pool(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])).sum() == pytest.approx(1)
+
+
+def test_em_that_overturns_or_empties_clusters_is_not_followed():
+    X, labels = two_clusters(8.0)
+    near = [find_neighbours(X, 20)]
+    emptied = np.tile([0.9, 0.1], (300, 1))
+    overturned = np.eye(2)[np.random.default_rng(1).integers(0, 2, 300)]
+    for W in (emptied, overturned):
+        assert np.array_equal(settle_memberships(near, labels, W).argmax(axis=1), labels)
+
+
+def test_of_two_clusterings_votes_are_for_the_one_that_fewer_edges_leave():
+    X, labels = two_clusters(8.0)
+    near = [find_neighbours(X, 20)]
+    wrong = labels.copy()
+    wrong[:20] = 1 - wrong[:20]
+    refined = 0.9 * np.eye(2)[labels] + 0.05
+    assert np.array_equal(settle_memberships(near, wrong, refined).argmax(axis=1), labels)
+    refined = 0.9 * np.eye(2)[wrong] + 0.05
+    assert np.array_equal(settle_memberships(near, labels, refined).argmax(axis=1), labels)
+
+
+def test_clusters_that_overlap_keep_the_memberships_of_em():
+    X, labels = two_clusters(2.0)
+    W = 0.6 * np.eye(2)[labels] + 0.2
+    assert np.array_equal(settle_memberships([find_neighbours(X, 20)], labels, W, is_broad=True), W)
+
+
+def test_columns_beyond_the_clusters_stay_empty():
+    X, labels = two_clusters(8.0)
+    W = np.hstack([0.9 * np.eye(2)[labels] + 0.05, np.zeros((300, 3))])
+    found = settle_memberships([find_neighbours(X, 20)], labels, W)
+    assert found.shape == (300, 5)
+    assert not found[:, 2:].any()
+
+
+def test_landmarks_hold_some_of_each_cluster():
+    rare = np.zeros(5000, dtype=int)
+    rare[:30] = 1
+    landmarks = draw_landmarks([rare, np.arange(5000) % 3], 500, 20)
+    assert 500 <= len(landmarks) <= 500 + 20 * 5
+    assert rare[landmarks].sum() >= 20
+    assert np.array_equal(draw_landmarks([rare[:100]], 500, 20), np.arange(100))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_samples_are_placed_where_the_nearest_landmarks_are(missing):
+    X, labels = two_clusters(9.0, n=400)
+    if missing:
+        X[3, 1] = np.nan
+    landmarks = np.arange(0, 400, 3)
+    placed = place_by_landmarks([X, X], landmarks, np.eye(2)[labels[landmarks]])
+    assert np.array_equal(placed.argmax(axis=1), labels)
+    np.testing.assert_allclose(placed.sum(axis=1), 1)
