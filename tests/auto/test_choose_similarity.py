@@ -1,5 +1,7 @@
 """Which similarity "auto" is: the candidate that shows clusters best, and the evidence for them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,12 @@ from latentsimplex.auto import choose_similarity as of_choice
 from latentsimplex.auto.choose_similarity import (
     BOUNDED,
     CLEARLY,
+    choose_comparisons,
     choose_similarity,
     measure_evidence,
     prefer_bounded,
 )
+from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters
 from latentsimplex.auto.temperatures import measure_temperatures
 from latentsimplex.base.threads import Workers
 from latentsimplex.datasets import single_view
@@ -232,3 +236,16 @@ def test_many_samples_are_judged_by_some_of_them(monkeypatch):
     found = of_choice._sample_table(X, False)
     assert found.shape == (15, 2)
     assert {row.tobytes() for row in found} <= {row.tobytes() for row in X}
+
+
+def test_the_comparison_of_views_with_clusters_is_not_that_of_noise_of_the_same_width():
+    def tree(comparison):
+        return SimpleNamespace(comparison=comparison, is_broad=False)
+
+    views = as_views([np.random.default_rng(seed).normal(size=(20, 5)) for seed in range(2)])
+    groups = [ClusteredViews((0,), tree("as they are"))]
+    found = choose_comparisons(views, SharedClusters(groups, tree("standardised")))
+    assert found.features == ((5, "as they are"),)
+    assert choose_comparisons(views, SharedClusters([], tree("standardised"))).features == (
+        (5, "standardised"),
+    )

@@ -109,3 +109,10 @@ def test_exactly_k_clusters_are_those_that_fewest_edges_leave():
     assert tree.n_clusters == 4
     assert adjusted_rand_score(tree.labels, labels) > 0.95
     assert tree.nodes == []
+
+
+def test_exactly_k_small_clusters_that_no_piece_can_be_split_into():
+    centres = 20 * np.random.default_rng(0).normal(size=(6, 2))
+    X = np.repeat(centres, 4, axis=0) + 0.1 * np.random.default_rng(1).normal(size=(24, 2))
+    tree = grow(X, least=6, most=6)
+    assert adjusted_rand_score(tree.labels, np.repeat(np.arange(6), 4)) == 1

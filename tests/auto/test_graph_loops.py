@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from latentsimplex.auto._graph_loops import count_crossed, join_rows
 from latentsimplex.auto.neighbour_graphs import (
@@ -62,3 +63,17 @@ def test_the_share_of_edges_that_leave_is_least_for_real_clusters():
     X = np.random.default_rng(0).normal(size=(100, 2)) + 8 * labels[:, None]
     graph = join_neighbours([find_neighbours(X, 10)], 10)
     assert leaving_share(graph, labels) < 0.01 < leaving_share(graph, np.arange(100) % 2)
+
+
+def test_a_graph_of_which_the_first_vector_leads_to_little_has_all_its_modes():
+    """Copies of one cluster, joined all alike: symmetry ends the first walk early."""
+    blocks, size = 8, 50
+    A = np.kron(np.eye(blocks), np.ones((size, size))) - np.eye(blocks * size)
+    for b in range(blocks - 1):
+        A[b * size, (b + 1) * size] = A[(b + 1) * size, b * size] = 1
+    found = slow_modes(sparse.csr_matrix(A), blocks + 2)
+    assert np.isfinite(found.values).all()
+    root = np.sqrt(A.sum(axis=1))
+    values = np.linalg.eigvalsh(A / root / root[:, None])[::-1]
+    np.testing.assert_allclose(found.rates[: blocks - 1], -np.log((1 + values[1:blocks]) / 2), rtol=0.05)
+    np.testing.assert_allclose(np.linalg.norm(found.values * root[:, None], axis=0), 1, rtol=1e-6)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.report import describe, summarise
 from latentsimplex.report.page import render
 from made_model import made_model
@@ -125,3 +126,21 @@ def test_a_single_start_says_nothing_of_stability(model, tmp_path):
     assert summarise(alone)["headline"]["start_agreement"] is None
     assert "a single start cannot disagree" in Elements(page_of(alone, tmp_path)).text
     assert describe(summarise(alone)).endswith("; a single start")
+
+
+def test_levels_say_what_was_split_into_what():
+    one = np.zeros(6, dtype=int)
+    two, four = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 3, 3])
+    model = made_model([np.eye(4)[four]], [0])
+    levels = [[Level(one, 0.0), Level(two, 0.4), Level(four, 0.9)]]
+    found = summarise(with_results(model, levels=levels))["levels"]
+    assert [(level["n_clusters"], level["evidence"]) for level in found] == [(2, 0.4), (4, 0.9)]
+    assert found[0]["splits"] == [{"of": 6, "into": [4, 2]}]
+    assert found[1]["splits"] == [{"of": 4, "into": [2, 1, 1]}]
+    assert "4 samples into 2, 1, 1" in render(with_results(model, levels=levels))
+
+
+def test_without_clusters_there_are_no_levels():
+    model = made_model([ONE], [0])
+    assert summarise(model)["levels"] == []
+    assert "<h3>Levels</h3>" not in render(model)

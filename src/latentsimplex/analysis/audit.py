@@ -178,7 +178,10 @@ def _distances(results: Results, consensus: Consensus) -> Array:
     """Return |P_bar - P^(l)| / |P_bar| for each pattern; 0 for one without clusters, which has no say in it."""
     P_bar = consensus.coassignment
     return np.array(
-        [_distance(P_bar, CoAssignment(W)) if W.shape[1] > 1 else 0.0 for W in results.memberships]
+        [
+            _distance(P_bar, CoAssignment(X)) if W.shape[1] > 1 else 0.0
+            for W, X in zip(results.memberships, results.averaged, strict=True)
+        ]
     )
 
 

@@ -33,7 +33,7 @@ def join_rows(near: Indices) -> tuple[Indices, Indices, Array]:
                 sources[v, place[v, j]] = i
                 place[v, j] += 1
     most = 2 * V * n * k
-    starts, ends, weights = np.zeros(n + 1, dtype=np.int32), np.empty(most, dtype=np.int32), np.empty(most)
+    starts, ends, weights = np.zeros(n + 1, dtype=np.int64), np.empty(most, dtype=np.int32), np.empty(most)
     edge_of, seen_in = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     used = 0
     for i in range(n):
@@ -98,8 +98,14 @@ def extend_basis(
         length = np.sqrt(np.dot(r, r))
         if length > EXHAUSTED:
             r /= length
-        else:  # the basis holds all that the first vector leads to
-            r[:] = 0.0
+        else:  # the basis holds all that the first vector leads to: go on with another
+            length = 0.0
+            for i in range(n):
+                r[i] = np.sin(1.0 + i * (step + 1.7))
+            for _ in range(2):
+                r -= np.dot(constant, r) * constant
+                r -= np.dot(np.dot(before, r), before)
+            r /= np.sqrt(np.dot(r, r))
     return length
 
 

@@ -80,13 +80,16 @@ def choose_similarity(
 
 def choose_comparisons(views: Views, shared: SharedClusters) -> AutoDiffusion:
     """Return the scale and the comparisons of features with which clusters were found, or none were."""
-    compared = {v: group.tree.comparison for group in shared.groups for v in group.members}
+    trees = [
+        (group.members, group.tree) for group in reversed(shared.groups)
+    ]  # the largest has the last word
     if shared.others is not None:
-        compared = dict.fromkeys(range(len(views)), shared.others.comparison) | compared
+        trees.insert(0, (tuple(range(len(views))), shared.others))
     features = {}
-    for v, comparison in compared.items():
-        wants_length = comparison == "length one" and not holds_words(views.table(v))
-        features[views.widths[v]] = "standardised" if wants_length else comparison
+    for members, tree in trees:
+        for v in members:
+            wants_length = tree.comparison == "length one" and not holds_words(views.table(v))
+            features[views.widths[v]] = "standardised" if wants_length else tree.comparison
     is_broad = bool(shared.groups) and all(group.tree.is_broad for group in shared.groups)
     return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
 

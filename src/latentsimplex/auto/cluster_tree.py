@@ -135,8 +135,9 @@ class ClusterTree:
         return X[:, (X > NEGLIGIBLE).any(axis=0)]
 
     def take(self, rows: Indices) -> ClusterTree:
-        """Return the same clusters of some of the samples."""
-        return replace(self, levels=[Level(level.labels[rows], level.evidence) for level in self.levels])
+        """Return the same clusters of some of the samples, without the splits."""
+        levels = [Level(level.labels[rows], level.evidence) for level in self.levels]
+        return replace(self, levels=levels, nodes=[])
 
 
 def grow_tree(tables: Sequence[Array | WideTable], bounds: Bounds, workers: Workers) -> ClusterTree:
@@ -167,10 +168,11 @@ def grow_tree(tables: Sequence[Array | WideTable], bounds: Bounds, workers: Work
             labels[nodes[each].rows] = k
         evidence += [evidence[-1]] * (len(pieces) - 2) + [evidence[-1] + split.nats / n]
         levels.append(Level(labels, evidence[-1]))
-    if bounds.exactly == len(leaves):
-        labels = cut_into(tables, len(leaves), comparison, levels[-1].labels)
+    is_broad = bool(taken) and all(split.is_broad for split in taken)
+    if bounds.exactly is not None and root.split is not None:
+        labels = cut_into(tables, bounds.exactly, comparison, levels[-1].labels)
         if labels is not levels[-1].labels:
-            levels = [levels[0], Level(labels, levels[-1].evidence)]
+            levels, is_broad = [levels[0], Level(labels, levels[-1].evidence)], False
     refused = [split.nats for split in (nodes[each].split for each in leaves) if split is not None]
     for nats in sorted(refused, reverse=True)[: max(0, most - len(leaves))]:
         evidence.append(evidence[-1] + nats / n)
@@ -179,7 +181,7 @@ def grow_tree(tables: Sequence[Array | WideTable], bounds: Bounds, workers: Work
         np.array(evidence),
         nodes if bounds.exactly is None else [],
         comparison,
-        bool(taken) and all(split.is_broad for split in taken),
+        is_broad,
         root.strength,
     )
 

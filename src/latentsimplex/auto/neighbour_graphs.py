@@ -96,8 +96,8 @@ def slow_modes(graph: sparse.csr_matrix, n_modes: int) -> Modes:
     if n_parts == 1:
         every, columns = _modes_of_part(graph, root, n_modes)
     else:
-        between = np.column_stack([root, np.eye(n_parts)[part][:, 1:] * root[:, None]])
-        lasting = np.linalg.qr(between[:, : n_modes + 1])[0][:, 1:]
+        apart = part[:, None] == np.arange(1, min(n_parts, n_modes + 1))
+        lasting = np.linalg.qr(np.column_stack([root, apart * root[:, None]]))[0][:, 1:]
         values, vectors = [np.ones(lasting.shape[1])], [lasting]
         for k in range(n_parts if n_parts <= n_modes else 0):
             rows = np.flatnonzero(part == k)
@@ -127,7 +127,8 @@ def _modes_of_part(graph: sparse.csr_matrix, root: Array, n_modes: int) -> tuple
 def _lanczos(graph: sparse.csr_matrix, root: Array, m: int) -> tuple[Array, Array]:
     """Return what :func:`_modes_of_part` does, for many samples, by Lanczos' method.
 
-    All vectors of the basis are kept orthogonal, and a full basis gives way to the leading vectors found in it.
+    All vectors of the basis are kept orthogonal, and a full basis gives way to the leading vectors found in it. Of an
+    eigenvalue that a graph's symmetry repeats, one vector may be found.
     """
     from latentsimplex.auto._graph_loops import extend_basis
 

@@ -22,7 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex.auto.neighbour_graphs import join_neighbours, leaving_share
-from latentsimplex.base.arrays import has_missing
+from latentsimplex.base.arrays import fill_missing
 from latentsimplex.base.types import Array, Indices
 
 N_VOTES = 20
@@ -112,15 +112,17 @@ def pool(one: Array, other: Array) -> Array:
 
 
 def draw_landmarks(clusterings: Sequence[np.ndarray], most: int, least: int) -> Indices:
-    """Return about so many samples, in order: a random part of them, and no fewer than ``least`` of each cluster."""
+    """Return so many samples, in order: ``least`` of each cluster, even if these are more, and a random part."""
     n = len(clusterings[0])
     if n <= most:
         return np.arange(n)
     order = np.random.default_rng(0).permutation(n)
-    chosen = [order[:most]]
-    for labels in clusterings:
-        chosen += [order[labels[order] == k][:least] for k in range(int(labels.max()) + 1)]
-    return np.unique(np.concatenate(chosen))
+    needed = [
+        order[labels[order] == k][:least] for labels in clusterings for k in range(int(labels.max()) + 1)
+    ]
+    chosen = np.unique(np.concatenate(needed))
+    others = order[~np.isin(order, chosen)]
+    return np.sort(np.concatenate([chosen, others[: max(0, most - len(chosen))]]))
 
 
 def place_by_landmarks(coordinates: Sequence[Array], landmarks: Indices, W: Array) -> Array:
@@ -132,7 +134,7 @@ def place_by_landmarks(coordinates: Sequence[Array], landmarks: Indices, W: Arra
     if len(others):
         found = 0.0
         for table in coordinates:
-            Z = np.where(np.isnan(table), np.nanmean(table, axis=0), table) if has_missing(table) else table
+            Z = fill_missing(table)
             index = NearestNeighbors(n_neighbors=min(NEAREST, len(landmarks))).fit(Z[landmarks])
             found = found + W[index.kneighbors(Z[others], return_distance=False)].mean(axis=1)
         placed[others] = found / len(coordinates)

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from latentsimplex.auto.neighbour_graphs import measure_neighbours
+from latentsimplex.base.arrays import fill_missing
 from latentsimplex.base.types import Array
 from latentsimplex.similarity.distances import OUTLYING
 
@@ -72,7 +73,7 @@ class CloudShape:
 
 def measure_cloud_shape(tables: Sequence[Array]) -> CloudShape:
     """Return the shape of clouds like the coordinates (n, p_v) of views; missing cells count as means."""
-    tables = [np.where(np.isnan(Z), np.nanmean(Z, axis=0), Z) if np.isnan(Z).any() else Z for Z in tables]
+    tables = [fill_missing(Z) for Z in tables]
     if sum(Z.shape[1] for Z in tables) > MANY_FEATURES:
         return _measure_many_features(tables)
     Z = np.hstack(tables)

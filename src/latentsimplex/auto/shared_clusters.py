@@ -61,7 +61,7 @@ def find_shared_clusters(
     if bounds.least > 1:
         views = ViewGroups(tables, bounds, workers)
     clustered = [ClusteredViews(members, views.tree_of_all(members)) for members in groups]
-    clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some cannot be cut
+    clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some have none, all told
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
     taken = {v for group in clustered for v in group.members}
     left = [X for v, X in enumerate(tables) if v not in taken]
@@ -77,7 +77,8 @@ class ViewGroups:
     def __init__(self, tables: Sequence[Array | WideTable], bounds: Bounds, workers: Workers) -> None:
         self.tables, self._bounds, self.workers = tables, bounds, workers
         self.rows = sample_rows(len(tables[0]), GROUPED_BY)
-        self._sampled = [take_rows(X, self.rows) for X in tables]
+        is_whole = len(self.rows) == len(tables[0])
+        self._sampled = tables if is_whole else [take_rows(X, self.rows) for X in tables]
         self._trees: dict[Members, ClusterTree] = {}
         self._trees_of_all: dict[Members, ClusterTree] = {}
         self._neighbours: dict[tuple[int, str], Indices] = {}

@@ -170,7 +170,7 @@ def cut_into(tables: Sequence[Array | WideTable], k: int, comparison: str, befor
     tables = [X for X in tables if find_varying(X).any()]
     graphs = read_graphs(compare_views(tables, comparison), local_sizes(len(before)), k - 1)
     ways = [before, *(cut_by_modes(modes, k) for _, modes in graphs)]
-    ways = [labels for labels in ways if len(np.unique(labels)) == k]
+    ways = [labels for labels in ways if len(np.unique(labels)) == k] or [before]
     return min(ways, key=lambda labels: leaving_share(graphs[0][0], labels))
 
 
@@ -182,7 +182,7 @@ class Look:
         self.coordinates, self.workers = coordinates, workers
         self.n_samples, self.n_cloud_samples = n, min(n, CLOUD_SAMPLES)
         self.has_many_dimensions = is_whole and self.shape.local_dimension >= MANY_DIMENSIONS
-        n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions else ORDERS
+        n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions and n <= MOST_SAMPLES else ORDERS
         self.local = Scale(self, local_sizes(n), local_sizes(n), n_modes)
         broad = broad_sizes(n)
         self.broad = Scale(self, broad, [max(2, k * self.n_cloud_samples // n) for k in broad], ORDERS)

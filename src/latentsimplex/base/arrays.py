@@ -119,3 +119,16 @@ def sigmoid(x: Any) -> Any:
 def has_missing(X: Any) -> bool:
     """Return whether an array has missing cells; tensors never have."""
     return not is_tensor(X) and bool(np.isnan(X).any())
+
+
+def fill_missing(X: Any) -> Any:
+    """Return a table (n, p) whose missing cells are the means of their features, 0 where a feature has no cell.
+
+    >>> fill_missing(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])).tolist()
+    [[1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]
+    """
+    missing = np.isnan(X)
+    if not missing.any():
+        return X
+    means = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
+    return np.where(missing, means, X)

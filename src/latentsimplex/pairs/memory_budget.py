@@ -57,6 +57,8 @@ TABLE_BYTES = 64
 """For each number of a view that is not wide, standardised, sorted and centred."""
 PART_BYTES, FEATURE_BYTES, STORED_BYTES = 110, 140, 60
 """For each number of a part of a wide view; for each of its features; and for each number that it stores if sparse."""
+GRAPH_BYTES = 16_000
+"""For each sample and view in a broad neighbour graph: 400 neighbours, and edges both ways."""
 READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
 """However many threads there are, no more views are read at once, or as many as have matrices of so many bytes."""
 
@@ -65,6 +67,7 @@ class FitSize(NamedTuple):
     """What the memory of a fit depends on: views, samples, patterns, threads, and the widest view.
 
     If that is read in parts, so many of its numbers are stored by column, and so many others are made dense at a time.
+    ``n_graphed`` are samples in neighbour graphs, where these are more than those whose pairs are held.
     """
 
     n_views: int
@@ -75,6 +78,7 @@ class FitSize(NamedTuple):
     in_parts: bool = False
     n_stored: int = 0
     n_dense: int = 0
+    n_graphed: int = 0
 
 
 def measure_size(
@@ -82,9 +86,11 @@ def measure_size(
 ) -> FitSize:
     """Return what the memory of a fit to views depends on; the kernel is None if it is to be chosen.
 
-    ``most_samples`` are those whose pairs are held, where that is not all of them.
+    ``most_samples`` are those whose pairs are held where there are more; missing cells and wide views take all pairs.
     """
-    n, p = min(views.n_samples, most_samples or views.n_samples), max(views.widths)
+    n, p = views.n_samples, max(views.widths)
+    if most_samples is not None and n > most_samples and not views.has_missing and not is_wide_shape(n, p):
+        return FitSize(len(views), most_samples, min(n_patterns, len(views)), n_jobs, p, n_graphed=n)
     size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p)
     if is_wide_shape(n, p) and (kernel is None or accepts_batches(kernel)):
         table = views.table(int(np.argmax(views.widths)))
@@ -106,7 +112,8 @@ def estimate_bytes(size: FitSize, keep: Storage) -> int:
     statistics = (PATTERN_BYTES if d == 1 else PATTERNS_BYTES) * d * m
     threads = min(size.n_jobs, V, count_readers(n))
     matrices = (threads * (MATRIX_BYTES + KEPT_BYTES) - KEPT_BYTES) * n**2
-    return FIXED_BYTES + values + statistics + matrices + threads * table_bytes(size)
+    graphs = GRAPH_BYTES * V * size.n_graphed
+    return FIXED_BYTES + values + statistics + matrices + graphs + threads * table_bytes(size)
 
 
 def count_readers(n_samples: int) -> int:

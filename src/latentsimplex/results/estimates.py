@@ -19,6 +19,9 @@ from latentsimplex.results.joint_labels import joint_labels, match_labels
 from latentsimplex.results.results import Results, Stage
 from latentsimplex.search.multistart import Search
 
+SAME_CLUSTERS = 0.5
+"""The share of samples that a pattern leaves in their clusters, below which it has others."""
+
 
 class PatternTrees(NamedTuple):
     """The clusters of each pattern from coarse to fine, as the search found them, and of the views without clusters."""
@@ -115,6 +118,10 @@ def average_numbers(tree: ClusterTree | None, W: Array) -> Array:
     if tree is None or tree.n_clusters != W.shape[1]:
         return W
     columns = match_labels(tree.labels, W)
+    if (
+        columns == W.argmax(axis=1)
+    ).mean() < SAME_CLUSTERS:  # EM went on to other clusters, or from another group's
+        return W
     order = np.array([columns[tree.labels == k][0] for k in range(W.shape[1])])
     return tree.average_numbers(W[:, order])
 
