@@ -242,3 +242,13 @@ def test_a_fit_from_values_in_bytes_is_nearly_the_same(monkeypatch):
     assert np.array_equal(whole.view_patterns_, coarse.view_patterns_)
     for a, b in zip(whole.memberships_, coarse.memberships_, strict=True):
         assert np.abs(a - b).max() < 0.02
+
+
+def test_neighbour_graphs_count_where_they_have_more_samples_than_pairs_have():
+    landmarks = FitSize(3, 2500, 3, 1, 5)
+    graphed = landmarks._replace(n_graphed=40_000)
+    assert estimate_bytes(graphed, "nowhere") > estimate_bytes(landmarks, "nowhere") + 10**9
+    budget = estimate_bytes(landmarks._replace(n_graphed=10_000), "nowhere")
+    assert largest_n_samples(graphed, budget) in (9_999, 10_000)
+    with pytest.raises(MemoryError, match=r"40,000 samples.*at most (9,999|10,000) samples fit"):
+        choose_storage(graphed, budget)

@@ -81,6 +81,8 @@ def join_neighbours(neighbours: Sequence[Indices], n_neighbours: int) -> sparse.
 
     n = len(neighbours[0])
     starts, ends, weights = join_rows(np.array([near[:, :n_neighbours] for near in neighbours]))
+    if len(ends) <= np.iinfo(ends.dtype).max:  # one type for both, or all of it would be copied
+        starts = starts.astype(ends.dtype)
     return sparse.csr_matrix((weights, ends, starts), shape=(n, n), copy=False)
 
 

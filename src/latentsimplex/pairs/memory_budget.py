@@ -138,8 +138,9 @@ def choose_storage(size: FitSize, budget: int) -> Storage:
     for keep in STORAGES:
         if estimate_bytes(size, keep) <= budget:
             return keep
+    n = max(size.n_samples, size.n_graphed)
     raise MemoryError(
-        f"Fitting {size.n_samples:,} samples with {count_noun(size.n_patterns, 'pattern')} needs about "
+        f"Fitting {n:,} samples with {count_noun(size.n_patterns, 'pattern')} needs about "
         f"{estimate_bytes(size, 'nowhere') / 1e9:.3g} GB and the limit is {budget / 1e9:.3g} GB: "
         f"{_advise(size, budget)} or raise memory_limit."
     )
@@ -158,13 +159,13 @@ def _advise(size: FitSize, budget: int) -> str:
 
 def largest_n_samples(size: FitSize, budget: int) -> int:
     """Return the largest number of samples that would fit the budget; 0 if no two do."""
+    most = max(size.n_samples, size.n_graphed)
 
     def needs(n: int) -> int:
-        return estimate_bytes(size._replace(n_samples=n), "nowhere")
+        held = size._replace(n_samples=min(n, size.n_samples), n_graphed=n if size.n_graphed else 0)
+        return estimate_bytes(held, "nowhere")
 
-    return (
-        max(bisect_right(range(size.n_samples), budget, lo=2, key=needs) - 1, 0) if needs(2) <= budget else 0
-    )
+    return max(bisect_right(range(most), budget, lo=2, key=needs) - 1, 0) if needs(2) <= budget else 0
 
 
 def read_memory_limit(limit: Any) -> int:
