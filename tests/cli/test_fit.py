@@ -543,3 +543,11 @@ def test_three_tables_with_ids_gaps_and_words_are_right_on_the_first_try(tmp_pat
     features = {row["feature"] for row in rows_of(tmp_path / "fit" / "cluster_features.csv")}
     assert {"iron", "red", "sleep", "diet=a"} <= features
     assert (tmp_path / "fit" / "report.html").stat().st_size > 10_000
+
+
+def test_without_a_number_of_clusters_there_is_no_bound(tmp_path):
+    table = tmp_path / "table.csv"
+    np.savetxt(table, np.random.default_rng(0).normal(size=(30, 2)), delimiter=",", header="x,y", comments="")
+    result = run("fit", str(table), "--no-index", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 0, result.output
+    assert load(tmp_path / "out" / "fit.model").n_clusters == "auto"

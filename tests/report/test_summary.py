@@ -1,6 +1,7 @@
 """The summary of a fit: numbers and text, by hand."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,3 +145,11 @@ def test_without_clusters_there_are_no_levels():
     model = made_model([ONE], [0])
     assert summarise(model)["levels"] == []
     assert "<h3>Levels</h3>" not in render(model)
+
+
+def test_a_search_by_splits_is_not_said_to_have_a_loss(model):
+    assert "loss of the search" in render(model)
+    first, *others = model.stages_
+    page = render(with_results(model, stages=(replace(first, search="splits"), *others)))
+    assert "loss of the search" not in page
+    assert "by splits, which have evidence and no loss" in page

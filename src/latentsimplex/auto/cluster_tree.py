@@ -26,8 +26,9 @@ from latentsimplex.base.wide_table import WideTable
 WITHIN = 1.5
 """How many times more evidence a split of a piece needs than one of all samples."""
 EVEN, SURER = 0.7, 4.5
-"""The strength at which a split is as likely real as not, and how fast log odds grow with it: of the splits of public
-tables, those of strength 0.5, 0.8, 1.2 and 1.5 part samples of different classes in about 2, 5, 8 and 9 of 10 cases."""
+"""The strength at which a split is as likely real as not, and how fast log odds grow with it. Chosen by eye on splits
+of pieces of public tables: about 2, 5, 8 and 9 of 10 pairs that splits of strength 0.5, 0.8, 1.2 and 1.5 part are of
+different classes (22, 5, 4 and 14 splits). The curve is surer by up to a tenth: splits of all samples are few there."""
 NEGLIGIBLE = 1e-6
 """A column of X without a larger entry says nothing."""
 

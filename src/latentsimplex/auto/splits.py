@@ -113,7 +113,7 @@ def list_comparisons(tables: Sequence[Array | WideTable]) -> list[str]:
 
 
 def holds_words(X: Array | WideTable) -> bool:
-    """Return whether a table has many features, no negative number and mostly zeros: words and other sparse counts.
+    """Return whether a table has many features, no negative number and many zeros: words, and other counts.
 
     Standardised, the rarest words would count most, and as they are the longest texts would.
     """

@@ -54,7 +54,10 @@ ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again
     "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be given several times."
 )
 @click.option(
-    "--clusters", type=COUNT, default=10, metavar="N", help="The most clusters that a pattern may have."
+    "--clusters",
+    type=COUNT,
+    metavar="N",
+    help="The most clusters that a pattern may have; without it as many as there is evidence for.",
 )
 @click.option("--patterns", type=COUNT, default=10, metavar="N", help="The most patterns that there may be.")
 @click.option(
@@ -104,7 +107,7 @@ def fit(
     index: str | None,
     no_index: bool,
     drop: tuple[str, ...],
-    clusters: int,
+    clusters: int | None,
     patterns: int,
     similarity: str,
     missing: str,
@@ -161,7 +164,7 @@ def fit(
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
         model = LatentSimplexPosition(
-            clusters,
+            clusters or "auto",
             patterns,
             views=given.views,
             missing=missing,

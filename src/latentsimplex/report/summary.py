@@ -266,6 +266,7 @@ def _course(results: Results) -> dict[str, Any]:
         "stage": last.name,
         "n_stages": len(results.stages),
         "moves": last.name == "search" and last.search == "moves",
+        "splits": results.stages[0].search == "splits",
         "search_loss": float(results.start_losses[kept]),
         "first_loss": float(results.loss_curve[0]),
         "axis": list(loss_axis(results.loss_curve)),
