@@ -204,7 +204,7 @@ class Fitting:
             return Found(None, varying, nothing, None, reading, (stage,), trees)
         self.listener.stage("refining memberships")
         is_broad = kernel.scale == "broad"
-        if is_broad and "length one" not in dict(kernel.features).values():
+        if is_broad and "as shares" not in dict(kernel.features).values():
             # clusters that took broad graphs overlap: what they explain tells better how to compare their views
             chosen = self._choose_similarity(candidates)
             kernel = replace(kernel, features=chosen.similarity.features)

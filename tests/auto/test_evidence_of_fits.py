@@ -80,7 +80,7 @@ def test_words_are_clustered_by_direction():
     X = rng.poisson(topics[labels] * rng.uniform(20, 200, size=(150, 1))).astype(float)
     model = LatentSimplexPosition(random_state=0).fit(X)
     assert adjusted_rand_score(labels, model.labels_) > 0.9
-    assert model.similarity_.features == ((60, "length one"),)
+    assert model.similarity_.features == ((60, "as shares"),)
 
 
 def test_a_good_view_beside_views_of_noise():

@@ -36,7 +36,7 @@ def test_missing_cells_are_compared_on_what_samples_share():
 @pytest.mark.parametrize("make", [np.asarray, sparse.csc_array])
 def test_wide_tables_are_compared_as_narrow_ones_are(make):
     X = np.random.default_rng(0).poisson(1.0, size=(12, 50)).astype(float)
-    for comparison in ("as they are", "standardised", "length one"):
+    for comparison in ("as they are", "standardised", "as shares"):
         wide = compare_samples(WideTable(make(X)), comparison)
         distances = [np.linalg.norm(Z[:, None] - Z, axis=-1) for Z in (wide, compare_samples(X, comparison))]
         ratio = distances[0][0, 1:] / distances[1][0, 1:]  # a table may be measured in another unit

@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from latentsimplex.auto.splits import (
     LEAST_CLUSTER,
     count_slow_modes,
+    cut_into,
     excess_slowness,
     find_dip,
     find_split,
@@ -65,9 +66,40 @@ def test_slow_modes_tell_overlapping_clusters_of_many_features_apart():
     assert adjusted_rand_score(found.labels, labels) > 0.8
 
 
-def test_as_many_clusters_as_asked_for_whatever_the_modes_say():
-    X, _ = clusters(300, 40, 4, 5.0)
-    assert split(X, exactly=6).labels.max() + 1 == 6
+def test_no_more_clusters_at_once_than_are_asked_for():
+    X, labels = clusters(300, 40, 4, 5.0)
+    assert split(X, exactly=2).labels.max() + 1 == 2
+    found = split(X, exactly=6)  # two more are for pieces to find
+    assert adjusted_rand_score(found.labels, labels) > 0.8
+    assert found.strength >= 1
+
+
+def test_clusters_that_are_asked_for_without_evidence_are_not_believed():
+    found = split(np.random.default_rng(0).normal(size=(300, 20)), exactly=6)
+    assert found.labels.max() + 1 == 6
+    assert found.strength < 1
+
+
+@pytest.mark.parametrize("draw", ["uniform", "standard_normal", "standard_exponential"])
+def test_points_on_a_line_are_not_cut_where_few_neighbours_break_off(draw):
+    for seed in range(8):
+        X = getattr(np.random.default_rng(seed), draw)(size=(1000, 1))
+        assert split(X).strength < 1, seed
+
+
+def test_separate_clusters_on_a_line_are_found():
+    rng, labels = np.random.default_rng(0), np.arange(300) % 2
+    found = split((6.0 * labels + rng.normal(size=300))[:, None])
+    assert found.strength >= 1
+    assert adjusted_rand_score(found.labels, labels) > 0.97
+
+
+def test_exactly_k_are_those_of_splits_unless_clearly_fewer_edges_leave_others():
+    rng, labels = np.random.default_rng(0), np.repeat([0, 1, 2], 60)
+    X = rng.normal(size=(180, 2)) + 12 * np.eye(3)[labels][:, :2]
+    np.testing.assert_array_equal(cut_into([X], 3, "as they are", labels), labels)
+    mixed = rng.permutation(labels)
+    assert adjusted_rand_score(cut_into([X], 3, "as they are", mixed), labels) > 0.95
 
 
 def test_views_together_show_what_each_does_not():
@@ -88,9 +120,9 @@ def test_too_few_samples_and_constant_views_have_no_split():
     assert split(np.ones((50, 2))) is None
 
 
-def test_counts_of_words_are_compared_by_direction():
+def test_counts_of_words_are_compared_as_shares():
     words = np.random.default_rng(0).poisson(0.1, size=(30, 25)).astype(float)
-    assert list_comparisons([words]) == list_comparisons([words, words - 1]) == ["length one"]
+    assert list_comparisons([words]) == list_comparisons([words, words - 1]) == ["as shares"]
     assert list_comparisons([words - 1]) == list_comparisons([words + 1]) == ["standardised", "as they are"]
 
 
@@ -105,7 +137,7 @@ def test_slowness_is_measured_against_clouds():
 def test_the_number_of_slow_modes_is_clear_if_a_gap_follows():
     spread, gaps = np.full(5, 0.02), np.full(4, 0.02)
     assert count_slow_modes(np.array([0.5, 0.5, 0.5, 0.0, 0.0]), spread, gaps, 10.0) == (3, True)
-    assert count_slow_modes(np.array([0.19, 0.17, 0.14, 0.12, 0.05]), spread, gaps, 10.0) == (4, False)
+    assert count_slow_modes(np.array([0.24, 0.22, 0.19, 0.17, 0.11]), spread, gaps, 10.0) == (4, False)
     assert count_slow_modes(np.zeros(5), spread, gaps, 10.0) == (0, False)
     assert count_slow_modes(np.array([0.3, 0.0, 0.0, 0.0, 0.0]), spread, gaps, 2.0) == (0, False)
 

@@ -25,10 +25,11 @@ def test_it_is_the_diffusion_of_its_scale_and_features(scale, features):
     similarity = AutoDiffusion(scale, ((4, features),))
     kernel = Diffusion(**SCALES[scale], **COMPARISONS[features])
     assert isinstance(similarity, Kernel)
-    assert accepts_batches(similarity) == (features != "length one")  # which centring would change
+    assert accepts_batches(similarity) == (features != "as shares")  # which centring would change
     assert similarity.kernel(4) == kernel
-    assert np.array_equal(similarity.exponents(X), kernel.exponents(X))
-    both = np.stack([X, X**2])
+    table = np.abs(X)  # shares are not negative
+    assert np.array_equal(similarity.exponents(table), kernel.exponents(table))
+    both = np.stack([table, X**2])
     assert np.array_equal(similarity.batch_exponents(both), kernel.batch_exponents(both))
 
 

@@ -8,6 +8,7 @@ import pytest
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.base.threads import Workers
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity import Diffusion
 from latentsimplex.similarity.diffusion import MOST_MULTIPLIED, exponents_of, scratch
 from latentsimplex.similarity.kernel import to_single
@@ -359,3 +360,10 @@ def test_features_on_very_different_scales():
     data = table(40, 2) * [1.0, 1e-25]
     kernel = KERNELS[4]
     np.testing.assert_allclose(similarities(kernel, to_single(data)), similarities(kernel, data), atol=1e-4)
+
+
+def test_wide_tables_are_compared_as_shares_as_narrow_ones_are():
+    X = np.random.default_rng(0).poisson(1.0, size=(15, 60)).astype(float)
+    kernel = Diffusion(neighbours=4, mean=0.3, standardise=False, as_shares=True)
+    narrow, table = kernel.narrow(WideTable(X))
+    np.testing.assert_allclose(narrow.exponents(table), kernel.exponents(X), rtol=1e-6)

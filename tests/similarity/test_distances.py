@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity.distances import (
     FEW_FEATURES,
     OUTLYING,
@@ -11,6 +13,7 @@ from latentsimplex.similarity.distances import (
     mean_and_scale,
     prepare_tables,
     rescale,
+    root_shares,
     standardise,
 )
 
@@ -144,3 +147,18 @@ def test_features_are_compared_together_or_each_that_varies():
     assert feature_sets(X, True) == [[slice(0, 1), slice(2, 3)], []]
     for per_feature in (False, True):
         assert prepare_tables(X, False, per_feature)[1] == feature_sets(X, per_feature)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csc_array])
+def test_distances_of_root_shares_are_hellingers(make):
+    X = np.random.default_rng(0).poisson(1.0, size=(6, 40)).astype(float)
+    shares = X / X.sum(axis=1, keepdims=True)
+    expected = np.sqrt(2 - 2 * np.sqrt(shares[0] * shares[1]).sum())
+    for found in (root_shares(X), root_shares(X[None])[0], root_shares(WideTable(make(X))).to_dense()):
+        assert np.linalg.norm(found[0] - found[1]) == pytest.approx(expected)
+        np.testing.assert_allclose(root_shares(7 * X), root_shares(X))  # long texts and short ones are alike
+
+
+def test_negative_numbers_are_no_shares():
+    with pytest.raises(ValueError, match="negative numbers, which are no shares"):
+        root_shares(np.array([[1.0, -1.0]]))

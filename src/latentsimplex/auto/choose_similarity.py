@@ -88,8 +88,8 @@ def choose_comparisons(views: Views, shared: SharedClusters) -> AutoDiffusion:
     features = {}
     for members, tree in trees:
         for v in members:
-            wants_length = tree.comparison == "length one" and not holds_words(views.table(v))
-            features[views.widths[v]] = "standardised" if wants_length else tree.comparison
+            wants_shares = tree.comparison == "as shares" and not holds_words(views.table(v))
+            features[views.widths[v]] = "standardised" if wants_shares else tree.comparison
     is_broad = bool(shared.groups) and all(group.tree.is_broad for group in shared.groups)
     return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
 

@@ -18,7 +18,7 @@ from sklearn.neighbors import NearestNeighbors
 from latentsimplex.base.arrays import has_missing
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
-from latentsimplex.similarity.distances import euclidean_distances, scale_rows, standardise
+from latentsimplex.similarity.distances import euclidean_distances, root_shares, standardise
 from latentsimplex.similarity.wide_tables import compare_together
 
 FEW_SAMPLES = 300
@@ -43,8 +43,8 @@ class Modes(NamedTuple):
 
 def compare_samples(table: Array | WideTable, comparison: str) -> Array:
     """Return coordinates (n, r) in which samples are as far apart as a comparison of their features says."""
-    if comparison == "length one":
-        table = scale_rows(table)
+    if comparison == "as shares":
+        table = root_shares(table)
     if isinstance(table, WideTable):
         return compare_together(table, comparison == "standardised")
     return standardise(table) if comparison == "standardised" else table

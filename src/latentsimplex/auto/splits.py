@@ -57,6 +57,9 @@ LOCALLY = 0.5
 """The share of the strength of the strongest split that one of a local graph needs, to be taken instead."""
 LEAST_CLUSTER = 5
 """Fewer samples than this are no cluster."""
+CLEARLY_FEWER = 0.9
+"""The share of the edges that leave clusters found by splits, below which those of slow modes are taken instead. Slow
+modes are cut so that few edges leave, and a little fewer is no sign that they are right."""
 CHANCE, CHANCE_FROM, CHANCE_SPREAD = 1.3, 1.2, 0.3
 """The deepest of L dips that are due to chance is about 1.3 (sqrt(2 log L) - 1.2): the largest of L normal numbers is
 about sqrt(2 log L), and in strips, rings and clouds of even density dips are as deep as this line says. Long shapes
@@ -67,13 +70,16 @@ MARGIN = 0.8
 MANY_DIMENSIONS = 4
 """Slow modes are evidence in no fewer local dimensions than this."""
 MOST_MODES = 40
-LEAST_SLOWNESS, SPREADS, LEAST_SPREAD = 0.1, 5.0, 0.02
+LEAST_SLOWNESS, SPREADS, GAP_SPREADS, LEAST_SPREAD = 0.1, 5.0, 4.0, 0.02
 """A mode is slow if s_j is no less than ``LEAST_SLOWNESS``, or what the dimension explains, and ``SPREADS`` standard
-deviations of clouds, which are no less than ``LEAST_SPREAD``."""
+deviations of clouds, which are no less than ``LEAST_SPREAD``. A gap after slow modes takes ``GAP_SPREADS`` of its
+own."""
+UNBELIEVED = 0.9
+"""The most strength of clusters that slow modes are no evidence for."""
 NEXT_MODES = 2
 """Modes on each side whose spread over clouds is averaged: a few clouds tell little of one."""
-GEOMETRY = 0.76
-"""In d dimensions rates grow as j^(2/d), so that shape alone makes modes slow by about this over d."""
+GEOMETRY = 2 * np.log(2)
+"""In d dimensions rates grow as j^(2/d): from the first mode to the second, shape alone makes a gap of this over d."""
 WORDS, FILLED = 20, 0.7
 """Tables of no negative numbers are words from so many features on, if no more than this share of cells is filled."""
 
@@ -109,7 +115,7 @@ def list_comparisons(tables: Sequence[Array | WideTable]) -> list[str]:
     """
     if all(X.shape[1] == 1 for X in tables):
         return ["as they are"]
-    return ["length one"] if any(map(holds_words, tables)) else ["standardised", "as they are"]
+    return ["as shares"] if any(map(holds_words, tables)) else ["standardised", "as they are"]
 
 
 def holds_words(X: Array | WideTable) -> bool:
@@ -134,8 +140,9 @@ def find_split(
     """Return the best way to cut the samples of some views; None where they are too few, or all alike.
 
     Strengths are over ``margin``: more is asked of clusters within clusters, which are found in two at a time.
-    ``exactly`` is a number of clusters to cut into where slow modes can, 0 is never more than two. ``compared`` is how
-    features are compared, if that is known.
+    ``exactly`` is how many clusters there will be in the end: no more are cut at once and, where there is no evidence
+    for any in many dimensions, so many. 0 is never more than two. ``compared`` is how features are compared, if that
+    is known.
     """
     tables = [X for X in tables if find_varying(X).any()]
     if not tables or len(tables[0]) < 2 * LEAST_CLUSTER + 2:
@@ -144,7 +151,7 @@ def find_split(
     for comparison in list_comparisons(tables) if compared is None else [compared]:
         looks[comparison] = Look(compare_views(tables, comparison), workers, exactly != 0)
     slow = [split for comparison, look in looks.items() for split in look.slow_splits(comparison, exactly)]
-    if slow:
+    if any(split.strength >= 1 for split in slow):
         return max(slow, key=lambda split: (split.is_clear, split.strength))
     local, broad = (
         [
@@ -154,24 +161,44 @@ def find_split(
         ]
         for scale in ("local", "broad")
     )
+    if broad and is_line(tables):
+        return max(broad, key=lambda split: split.strength)
     strongest = max([*local, *broad], key=lambda split: split.strength)
+    if slow and strongest.strength < 1:
+        return max(slow, key=lambda split: split.strength)
     nearest = max(local, key=lambda split: split.strength)
     return nearest if nearest.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
 
 
+def is_line(tables: Sequence[Array | WideTable]) -> bool:
+    """Return whether the samples are points on a line, where a few neighbours may all be on one side of a sample.
+
+    A graph of few neighbours breaks there by chance.
+
+    >>> is_line([np.zeros((5, 1))]), is_line([np.zeros((5, 1))] * 2)
+    (True, False)
+    """
+    return len(tables) == 1 and tables[0].shape[1] == 1
+
+
 def compare_views(tables: Sequence[Array | WideTable], comparison: str) -> list[Array]:
     """Return coordinates of the samples in each view; directions are compared in tables of words alone."""
-    otherwise = "standardised" if comparison == "length one" else comparison
+    otherwise = "standardised" if comparison == "as shares" else comparison
     return [compare_samples(X, comparison if holds_words(X) else otherwise) for X in tables]
 
 
 def cut_into(tables: Sequence[Array | WideTable], k: int, comparison: str, before: np.ndarray) -> np.ndarray:
-    """Return exactly k clusters (n,): those found before, or those of slow modes if fewer edges leave them."""
+    """Return exactly k clusters (n,): those found before, or those of slow modes if clearly fewer edges leave them."""
     tables = [X for X in tables if find_varying(X).any()]
     graphs = read_graphs(compare_views(tables, comparison), local_sizes(len(before)), k - 1)
-    ways = [before, *(cut_by_modes(modes, k) for _, modes in graphs)]
-    ways = [labels for labels in ways if len(np.unique(labels)) == k] or [before]
-    return min(ways, key=lambda labels: leaving_share(graphs[0][0], labels))
+    ways = [
+        labels for labels in (cut_by_modes(modes, k) for _, modes in graphs) if len(np.unique(labels)) == k
+    ]
+    leaving = [leaving_share(graphs[0][0], labels) for labels in ways]
+    enough = len(np.unique(before)) == k
+    if not ways or (enough and min(leaving) >= CLEARLY_FEWER * leaving_share(graphs[0][0], before)):
+        return before
+    return ways[int(np.argmin(leaving))]
 
 
 class Look:
@@ -259,18 +286,21 @@ class Scale:
         ]
 
     def slow_splits(self, comparison: str, exactly: int | None) -> list[Split]:
-        """Return clusters by the slow modes of each graph: as many as there are such modes, and one."""
+        """Return clusters by the slow modes of each graph: as many as there are such modes, and one.
+
+        Where there are none, ``exactly`` clusters, if that is given, are not believed.
+        """
         found = []
         for (_, modes), clouds in zip(self.graphs, self.clouds, strict=True):
             slowness, spread, gap_spread = excess_slowness(modes.rates, [own.rates for _, own in clouds])
             count, is_clear = count_slow_modes(slowness, spread, gap_spread, self._look.shape.local_dimension)
-            k = count + 1 if exactly is None else exactly
+            k = count + 1 if exactly is None else min(count + 1, exactly) if count else exactly
             if not 1 < k <= len(slowness):
                 continue
             slow = np.maximum(slowness[: k - 1], 0.0)
             depth = float(np.sqrt(np.square(slow / spread[: k - 1]).sum()))
             needed = float(SPREADS * np.sqrt(k - 1))
-            strength = 1 + float(slow.sum())
+            strength = 1 + float(slow.sum()) if count else min(depth / needed, UNBELIEVED)
             found.append(Split(cut_by_modes(modes, k), depth, needed, strength, comparison, False, is_clear))
         return found
 
@@ -387,7 +417,7 @@ def count_slow_modes(slowness: Array, spread: Array, gap_spread: Array, dimensio
     slow = (slowness >= least) & (slowness >= SPREADS * spread)
     gaps = slowness[:-1] - slowness[1:]
     mostly = slow & (np.cumsum(slow) > 0.5 * np.arange(1, len(slow) + 1))
-    clear = mostly[:-1] & (gaps >= least) & (gaps >= SPREADS * gap_spread)
+    clear = mostly[:-1] & (gaps >= least) & (gaps >= GAP_SPREADS * gap_spread)
     if clear.any():
         return int(np.flatnonzero(clear)[-1]) + 1, True
     return (int(np.flatnonzero(mostly)[-1]) + 1 if mostly.any() else 0), False

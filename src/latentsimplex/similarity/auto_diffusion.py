@@ -31,7 +31,7 @@ COMPARISONS: dict[str, dict[str, bool]] = {
     "standardised": {"standardise": True},
     "as they are": {"standardise": False},
     "one by one": {"standardise": False, "per_feature": True},
-    "length one": {"standardise": False, "unit_length": True},
+    "as shares": {"standardise": False, "as_shares": True},
 }
 """How the features of a view become one comparison of samples."""
 SEARCH_COMPARISONS = ("standardised", "as they are", "one by one")
@@ -85,7 +85,7 @@ class AutoDiffusion(BatchKernel):
 
     @property
     def sees_differences_alone(self) -> bool:
-        """Directions change when features are centred."""
+        """Shares change when features are centred."""
         return all(self.kernel(p).sees_differences_alone for p, _ in self.features)
 
     def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:

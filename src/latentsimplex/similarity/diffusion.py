@@ -48,7 +48,7 @@ from latentsimplex.similarity.distances import (
     FEW_FEATURES,
     prepare_tables,
     rank_quantile,
-    scale_rows,
+    root_shares,
     standardise,
 )
 from latentsimplex.similarity.kernel import BatchKernel
@@ -101,8 +101,9 @@ class Diffusion(BatchKernel):
     per_feature : bool
         Compare samples feature by feature and take the mean, as :class:`LocalScaling` does: for features
         with heavy tails.
-    unit_length : bool
-        Compare samples by direction: scale each row of a view to length 1 first. For words and counts.
+    as_shares : bool
+        Compare samples by how each row's sum is shared out among the features (Hellinger distance). For words and
+        other counts, which are not negative.
 
     Examples
     --------
@@ -117,7 +118,7 @@ class Diffusion(BatchKernel):
     balance: bool = False
     standardise: bool = True
     per_feature: bool = False
-    unit_length: bool = False
+    as_shares: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.neighbours, Integral):
@@ -130,18 +131,22 @@ class Diffusion(BatchKernel):
 
     @property
     def sees_differences_alone(self) -> bool:
-        """Directions change when features are centred."""
-        return not self.unit_length
+        """Shares change when features are centred."""
+        return not self.as_shares
 
     def narrow(self, table: WideTable) -> tuple[Diffusion, Any]:
         """Return a table with no more features than samples, or those that vary, and the kernel that reads it."""
         if self.per_feature:
             return self, compare_one_by_one(table)
+        if self.as_shares:
+            return replace(self, standardise=False, as_shares=False), compare_together(
+                root_shares(table), False
+            )
         return replace(self, standardise=False), compare_together(table, self.standardise)
 
     def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
         """Return -log s (b, m) of tables (b, n, p); all zero where all samples coincide."""
-        tables = scale_rows(tables) if self.unit_length else tables
+        tables = root_shares(tables) if self.as_shares else tables
         few = tables.shape[-2] <= MOST_MULTIPLIED
         if few and tables.dtype == np.float32:
             r = self._compiled_exponents(tables, out)

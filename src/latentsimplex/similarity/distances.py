@@ -51,22 +51,23 @@ def standardise(X: Any) -> Any:
     return rescale(X, *mean_and_scale(X))
 
 
-def scale_rows(X: Any) -> Any:
-    """Return a table (..., n, p) with rows of length 1, so that samples are compared by direction; rows of 0 stay.
+def root_shares(X: Any) -> Any:
+    """Return the square roots of each row's shares of its sum: their distances are Hellinger's; rows of 0 stay.
 
-    >>> scale_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    >>> root_shares(np.array([[9.0, 16.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
+    if (X.X if isinstance(X, WideTable) else X).min() < 0:
+        raise ValueError("A view has negative numbers, which are no shares of a sum: use as_shares=False.")
     if isinstance(X, WideTable):
         held = X.X
-        squares = held.multiply(held) if sparse.issparse(held) else held**2
-        lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
-        factors = 1 / (lengths + (lengths == 0))
+        sums = np.asarray(held.sum(axis=1)).ravel()
+        factors = 1 / (sums + (sums == 0))
         if sparse.issparse(held):
-            return WideTable(sparse.csc_array(sparse.diags(factors) @ held))
-        return WideTable(held * factors[:, None])
-    lengths = (X**2).sum(-1)[..., None] ** 0.5
-    return X / (lengths + (lengths == 0))
+            return WideTable(sparse.csc_array(sparse.diags(factors) @ held).sqrt())
+        return WideTable(np.sqrt(held * factors[:, None]))
+    sums = X.sum(-1)[..., None]
+    return (X / (sums + (sums == 0))) ** 0.5
 
 
 def rescale(X: Any, mean: Any, scale: Any) -> Any:
