@@ -1,6 +1,6 @@
 """What a fit was asked to do, what "auto" came to mean in it, and what its stages used."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -112,6 +112,14 @@ def test_a_similarity_that_was_given_is_described_in_words():
         describe_similarity(local)
         == "local scaling: quantile 0.1, power 1, metric the function dot, feature by feature"
     )
+
+
+@pytest.mark.parametrize("kernel", [Diffusion, LocalScaling])
+def test_every_switch_of_a_kernel_has_its_word(kernel):
+    for field in fields(kernel):
+        if isinstance(field.default, bool):
+            on, off = (describe_similarity(kernel(**{field.name: value})) for value in (True, False))
+            assert len(on) > len(off)
 
 
 def test_settings_are_prose_and_no_python():

@@ -18,7 +18,13 @@ from latentsimplex.similarity import AutoDiffusion
 UNSET = {"memory_limit": "half of what is free", "n_jobs": "all cores", "random_state": "not fixed"}
 """What None stands for; elsewhere it is nothing."""
 KERNELS = {"LocalScaling": "local scaling", "Diffusion": "diffusion", "Precomputed": "precomputed"}
-SWITCHES = {"balance": "balanced", "standardise": "standardised", "per_feature": "feature by feature"}
+SWITCHES = {
+    "balance": "balanced",
+    "standardise": "standardised",
+    "per_feature": "feature by feature",
+    "unit_length": "by direction",
+}
+"""What the options of kernels say that are on or off, where they are on."""
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
