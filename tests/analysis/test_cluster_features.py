@@ -130,10 +130,10 @@ def test_huge_numbers_and_sparse_tables_are_described():
 
 
 def test_missing_cells_have_no_part():
-    from latentsimplex.analysis.cluster_features import standardise
+    from latentsimplex.analysis.cluster_features import standardise_present
 
     X = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])
-    Z, mean, sd, present = standardise(X)
+    Z, mean, sd, present = standardise_present(X)
     np.testing.assert_allclose(Z, [[-1, 0], [1, 0], [0, 0]])
     assert (mean[0], sd[0], present.sum()) == (2, 1, 2)
 

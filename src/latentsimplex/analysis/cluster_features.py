@@ -214,7 +214,7 @@ def _find_places(names: Iterable[str], among: Iterable[str], what: str) -> Indic
 
 def _compare(X: Array, inside: Array) -> Array:
     """Return (3, k, p): the mean of each feature inside and outside of each cluster, and the effect."""
-    Z, mean, sd, present = standardise(X)
+    Z, mean, sd, present = standardise_present(X)
     counts, sums = inside.T @ present, inside.T @ Z
     with np.errstate(invalid="ignore"):  # 0 / 0 where nothing is known
         within = sums / counts
@@ -222,7 +222,7 @@ def _compare(X: Array, inside: Array) -> Array:
     return np.stack([mean + sd * within, mean + sd * without, within - without])
 
 
-def standardise(X: Array) -> tuple[Array, Array, Array, np.ndarray]:
+def standardise_present(X: Array) -> tuple[Array, Array, Array, np.ndarray]:
     """Return features with mean 0 and variance 1, their means and standard deviations, and which cells are there.
 
     Missing cells and constant features become 0.

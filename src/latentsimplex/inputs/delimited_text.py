@@ -33,7 +33,7 @@ MOST_LINES, MOST_LETTERS = 10**7, 2**25
 """Of a file, and of a line: a small compressed file may hold text without end."""
 
 
-def read_table(path: Path, roles: ColumnRoles, memory_limit: float) -> NamedTable:
+def read_text_table(path: Path, roles: ColumnRoles, memory_limit: float) -> NamedTable:
     """Return the table in a text file, or raise ValueError with a sentence that says what to do.
 
     What is more than ``memory_limit`` bytes is a MemoryError.

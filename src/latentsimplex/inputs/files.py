@@ -32,7 +32,7 @@ from latentsimplex.base.libraries import import_optional
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.containers import views_of
-from latentsimplex.inputs.delimited_text import find_delimiter, read_lines, read_table
+from latentsimplex.inputs.delimited_text import find_delimiter, read_lines, read_text_table
 from latentsimplex.inputs.file_faults import readable
 from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_rows
 from latentsimplex.inputs.numbers import is_missing
@@ -228,7 +228,7 @@ def _groups(groups: Path, table: NamedTable, path: Path) -> list[str]:
 
 
 def _read_text(path: Path, roles: ColumnRoles, memory_limit: float) -> Found:
-    return {_stem(path): read_table(path, roles, memory_limit)}
+    return {_stem(path): read_text_table(path, roles, memory_limit)}
 
 
 def _read_parquet(path: Path, roles: ColumnRoles, memory_limit: float) -> Found:

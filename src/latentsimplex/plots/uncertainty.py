@@ -17,10 +17,8 @@ from latentsimplex.plots.model_parts import FittedModel, find_part, is_model, re
 from latentsimplex.plots.palette import cluster_colour, ink, style_numbers
 from latentsimplex.plots.simplex import simplex_corners
 from latentsimplex.results.coassignment import CoAssignment
-from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
+from latentsimplex.uncertainty.doubtful_samples import UNSURE, model_uncertainty
 
-UNSURE = 0.8
-"""Below this a point has an outline."""
 SPREAD = 0.14
 """The radius of the largest cluster's disc, where corners are at a distance of 1 from the middle."""
 MEASURES = {"affinity": "mean co-assignment with its cluster", "probability": "probability of its cluster"}

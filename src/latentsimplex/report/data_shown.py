@@ -11,7 +11,7 @@ from latentsimplex.analysis.cluster_features import (
     ClusterFeatures,
     Given,
     find_taking_part,
-    standardise,
+    standardise_present,
 )
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.plots.cells import thin_evenly
@@ -57,7 +57,8 @@ def place_samples(results: Results, given: Given, samples: Indices) -> Plane:
     chosen[thin_evenly(np.arange(len(chosen)), MAX_JOINED)] = True
     parts = np.split(chosen, np.cumsum(widths)[:-1])
     joined = [
-        standardise(given.take(v, np.flatnonzero(part)))[0][samples].astype(np.float32) / np.sqrt(part.sum())
+        standardise_present(given.take(v, np.flatnonzero(part)))[0][samples].astype(np.float32)
+        / np.sqrt(part.sum())
         for v, part in zip(members, parts, strict=True)
         if part.any()
     ]

@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wording import count_noun
 from latentsimplex.plots.cells import thin_evenly
+from latentsimplex.plots.loss import ALIKE
 from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.plots.simplex import simplex_corners
 
@@ -30,8 +31,6 @@ BINS = 20
 NUMBERED = 0.035
 """A cluster with a smaller share of a strip has no room for its number."""
 CURVE_POINTS = 400
-ALIKE = 1e-3
-"""The loss is drawn on an axis at least as long as this share of it, so that what hardly falls looks like it."""
 SIMPLEX_CLUSTERS = range(3, 9)
 """With two clusters a histogram tells more than a segment; beyond eight, samples meet in the middle."""
 

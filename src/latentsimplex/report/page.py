@@ -34,15 +34,10 @@ from latentsimplex.report.page_data import (
     choose_samples,
     collect_data,
 )
-from latentsimplex.report.summary import (
-    SURE,
-    UNSURE,
-    assigned_probabilities,
-    find_consensus_pattern,
-    summarise,
-)
+from latentsimplex.report.summary import SURE, assigned_probabilities, find_consensus_pattern, summarise
 from latentsimplex.report.wording import change, number, percent, probability, short
 from latentsimplex.results.results import Results, results_of
+from latentsimplex.uncertainty.doubtful_samples import UNSURE
 
 SCRIPTS = ("words.js", "data.js", "drawings.js", "table.js", "page.js")
 STILL_SAMPLES = 150

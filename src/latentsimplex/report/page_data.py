@@ -24,7 +24,6 @@ from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.report.data_shown import rank_features
 from latentsimplex.report.figures import ACCENT
 from latentsimplex.report.summary import (
-    UNSURE,
     assigned_probabilities,
     least_sure_first,
     next_patterns,
@@ -33,7 +32,7 @@ from latentsimplex.report.summary import (
 )
 from latentsimplex.report.wording import LONGEST_NAME, show_name
 from latentsimplex.results.results import Results
-from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
+from latentsimplex.uncertainty.doubtful_samples import UNSURE, model_uncertainty
 
 MAX_DRAWN = 600
 """Samples in a drawing, about as many as it has pixels."""

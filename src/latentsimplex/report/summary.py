@@ -14,12 +14,11 @@ from latentsimplex.report.settings import describe_stage, list_settings, list_ve
 from latentsimplex.report.wording import show_name
 from latentsimplex.results.results import Results, results_of
 from latentsimplex.results.tables import name_samples
+from latentsimplex.uncertainty.doubtful_samples import UNSURE
 
-UNSURE = 0.8
-"""A sample counts as unsure where its assigned cluster has less than this probability, and so does a view."""
 SURE = 0.95
 """A view follows its pattern surely from this probability on."""
-ALIKE = 0.9
+STARTS_ALIKE = 0.9
 """A start that agrees with the kept one this far, in NMI, found the same clusters."""
 HARDLY, COMPARED_SAMPLES = 0.02, 500
 """The mean difference of the probabilities of so many samples' pairs below which a second picture would say nothing."""
@@ -49,7 +48,7 @@ def summarise(model: Any) -> dict[str, Any]:
         "uncertain": _uncertain(results),
         "consensus": _consensus(results),
         "course": _course(results),
-        "levels": list_levels(results),
+        "levels": summarise_levels(results),
         "settings": list_settings(results),
         "stages": [describe_stage(stage) for stage in results.stages],
         "versions": list_versions(),
@@ -124,8 +123,8 @@ def _headline(results: Results, sureness: Array) -> dict[str, Any]:
         "converged": bool(results.converged),
         "n_iter": results.n_iter,
         "n_starts": len(results.start_losses),
-        "n_alike": int((others >= ALIKE).sum()),
-        "alike": ALIKE,
+        "n_alike": int((others >= STARTS_ALIKE).sum()),
+        "alike": STARTS_ALIKE,
         "start_agreement": float(others.mean()) if len(others) else None,
     }
 
@@ -218,7 +217,7 @@ def _consensus(results: Results) -> dict[str, Any]:
     }
 
 
-def list_levels(results: Results) -> list[dict[str, Any]]:
+def summarise_levels(results: Results) -> list[dict[str, Any]]:
     """Return the levels of each pattern with clusters, coarse to fine: what was split into what, and the evidence."""
     rows = []
     for l, levels in enumerate(results.levels):

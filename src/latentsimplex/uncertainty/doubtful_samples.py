@@ -32,6 +32,8 @@ from latentsimplex.results.results import results_of
 
 MEASURES = ("margin", "probability", "affinity", "entropy", "normalised_entropy")
 """The columns by which samples can be ordered from the least sure."""
+UNSURE = 0.8
+"""A sample is unsure of its cluster below this probability, in figures and reports."""
 
 
 def membership_entropy(W: Array, *, normalised: bool = False) -> Array:

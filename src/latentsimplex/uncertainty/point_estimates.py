@@ -85,7 +85,7 @@ class CredibleBall:
     lower: Indices
 
 
-class Problem(NamedTuple):
+class ExpectedLoss(NamedTuple):
     """An expected loss to minimise: (constant + value) / scale, value as ``sweep(labels, order)`` returns it.
 
     ``guesses`` (any number, n) are partitions worth starting from; ``capacity`` is the most clusters allowed.
@@ -155,7 +155,7 @@ def point_estimate(
     return PointEstimate(renumber_labels(found[best][0]), float(losses[best]), losses)
 
 
-def _by_draws(draws: np.ndarray, loss: str, a: float, b: float, limit: int | None) -> Problem:
+def _by_draws(draws: np.ndarray, loss: str, a: float, b: float, limit: int | None) -> ExpectedLoss:
     """Return the problem of minimising [b sum_k t(n_k) + mean_z (a sum_l t(m_l) - (a + b) sum_kl t(n_kl))] / scale."""
     from latentsimplex.uncertainty._partition_loops import sweep_draws
 
@@ -175,10 +175,10 @@ def _by_draws(draws: np.ndarray, loss: str, a: float, b: float, limit: int | Non
     def sweep(labels: np.ndarray, order: np.ndarray) -> tuple[int, float]:
         return sweep_draws(labels, order, rows, step, b, (a + b) / n_draws, capacity)
 
-    return Problem(n, capacity, sweep, draws[counts <= capacity], constant, scale(n))
+    return ExpectedLoss(n, capacity, sweep, draws[counts <= capacity], constant, scale(n))
 
 
-def _by_pairs(source: Any, loss: str, a: float, b: float, limit: int | None) -> Problem:
+def _by_pairs(source: Any, loss: str, a: float, b: float, limit: int | None) -> ExpectedLoss:
     """Return the problem of minimising Binder's expected loss, or the bound, given co-assignments."""
     from latentsimplex.uncertainty._partition_loops import sweep_bound, sweep_pairs
 
@@ -201,10 +201,10 @@ def _by_pairs(source: Any, loss: str, a: float, b: float, limit: int | None) -> 
         constant, scale = companions.sum() / 2, LOSSES["binder"].scale(n)
     else:
         constant, scale = np.log1p(companions).sum(), n
-    return Problem(n, capacity, sweep, guesses, a * float(constant), scale)
+    return ExpectedLoss(n, capacity, sweep, guesses, a * float(constant), scale)
 
 
-def _search(problem: Problem, start: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+def _search(problem: ExpectedLoss, start: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     """Return the labels that one start ends with, and their value."""
     labels = _first_labels(problem, start, rng)
     value = _settle(problem, labels, rng)
@@ -217,7 +217,7 @@ def _search(problem: Problem, start: int, rng: np.random.Generator) -> tuple[np.
     return labels, value
 
 
-def _first_labels(problem: Problem, start: int, rng: np.random.Generator) -> np.ndarray:
+def _first_labels(problem: ExpectedLoss, start: int, rng: np.random.Generator) -> np.ndarray:
     """Return where a start begins: in turn nowhere (-1), at a guess, at random, with all samples together."""
     n = problem.n_samples
     if start % 4 == 0:
@@ -228,7 +228,7 @@ def _first_labels(problem: Problem, start: int, rng: np.random.Generator) -> np.
     return rng.integers(n_clusters, size=n)
 
 
-def _settle(problem: Problem, labels: np.ndarray, rng: np.random.Generator) -> float:
+def _settle(problem: ExpectedLoss, labels: np.ndarray, rng: np.random.Generator) -> float:
     """Sweep over all samples until none moves; change ``labels`` in place and return their value."""
     for _ in range(MOST_SWEEPS):
         moved, value = problem.sweep(labels, rng.permutation(problem.n_samples))
