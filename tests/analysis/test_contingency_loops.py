@@ -14,10 +14,10 @@ from sklearn.metrics import (
 
 from latentsimplex.analysis._contingency_loops import (
     cluster_sizes,
-    costs,
     expected_information,
+    list_costs,
     pair_sums,
-    scaled,
+    scale_sums,
     shuffled_spread,
     shuffled_sums,
 )
@@ -31,8 +31,8 @@ SCORES = {
 
 
 def measured(labels, codes, orders, measure):
-    sums = shuffled_sums(labels, codes, orders, costs(measure, len(codes)))
-    return scaled(sums, cluster_sizes(labels), np.tile(np.bincount(codes), (len(labels), 1)), measure)
+    sums = shuffled_sums(labels, codes, orders, list_costs(measure, len(codes)))
+    return scale_sums(sums, cluster_sizes(labels), np.tile(np.bincount(codes), (len(labels), 1)), measure)
 
 
 @pytest.mark.parametrize("measure", SCORES)
@@ -66,7 +66,7 @@ def test_expected_information_is_the_mean_over_all_permutations():
 def test_pairs_of_partitions():
     rng = np.random.default_rng(0)
     partitions = rng.integers(4, size=(3, 5, 30)).astype(np.int32)
-    found = pair_sums(partitions, costs("ari", 30))
+    found = pair_sums(partitions, list_costs("ari", 30))
     for b in range(3):
         for value, (k, l) in zip(found[b], itertools.combinations(range(5), 2), strict=True):
             table = np.zeros((4, 4))

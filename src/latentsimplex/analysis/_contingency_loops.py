@@ -28,13 +28,13 @@ ROUNDING = 1e-12
 """A share of the largest possible value that is nothing but rounding."""
 
 
-def costs(measure: str, n: int) -> Array:
+def list_costs(measure: str, n: int) -> Array:
     """Return cost(x) for x = 0, ..., n: x log x for information, x (x - 1) / 2 for the Rand index."""
     x = np.arange(n + 1.0)
     return x * (x - 1) / 2 if measure == "ari" else x * np.log(np.maximum(x, 1))
 
 
-def scaled(sums: Array, a: Indices, b: Indices, measure: str) -> Array:
+def scale_sums(sums: Array, a: Indices, b: Indices, measure: str) -> Array:
     """Return the measure for J (B, T) of T tables with row sums a (T, K) and column sums b (T, K').
 
     With R, C and N the costs of the row sums, of the column sums and of all samples, n I = J + N - R - C and
@@ -42,7 +42,7 @@ def scaled(sums: Array, a: Indices, b: Indices, measure: str) -> Array:
     n I over permutations; ari = (J - E) / ((R + C) / 2 - E), E = R C / N. A partition without any split has
     nothing to agree on, but two of them agree fully.
     """
-    cost = costs(measure, int(a[0].sum()))
+    cost = list_costs(measure, int(a[0].sum()))
     R, C, N = cost[a].sum(axis=1), cost[b].sum(axis=1), cost[-1]
     if measure == "ari":
         E = R * C / N

@@ -109,7 +109,7 @@ def associate_patterns(
         raise ValueError("pattern_labels has a single row: give the labels of two patterns or more.")
     n_rows = check_count("n_permutations", n_permutations) + 1
     rng = make_generator(random_state)
-    cost = contingency.costs("nmi", n)
+    cost = contingency.list_costs("nmi", n)
     parts, step = [contingency.pair_sums(labels[None], cost)], max(1, SHUFFLED_AT_ONCE // labels.size)
     for start in range(1, n_rows, step):
         shuffled = np.tile(labels, (min(step, n_rows - start), 1, 1))
@@ -117,7 +117,7 @@ def associate_patterns(
     J = np.concatenate(parts)
     first, second = np.triu_indices(P, 1)
     sizes = contingency.cluster_sizes(labels)
-    nmi, ami = (contingency.scaled(J, sizes[first], sizes[second], measure) for measure in ("nmi", "ami"))
+    nmi, ami = (contingency.scale_sums(J, sizes[first], sizes[second], measure) for measure in ("nmi", "ami"))
     z = normal_scores(nmi)
     p_values = permutation_p_values(nmi)
     return PatternAssociation(

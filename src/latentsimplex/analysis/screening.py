@@ -306,9 +306,9 @@ def shuffled_statistics(
     places = (np.cumsum(present) - 1).astype(np.int32)[kept]
     if covariate.kind == "numeric":
         return contingency.shuffled_spread(labels, values, places) / np.square(values).sum()
-    sums = contingency.shuffled_sums(labels, values, places, contingency.costs(statistic, len(values)))
+    sums = contingency.shuffled_sums(labels, values, places, contingency.list_costs(statistic, len(values)))
     sizes = contingency.cluster_sizes(labels)
-    return contingency.scaled(sums, sizes, np.tile(np.bincount(values), (len(sizes), 1)), statistic)
+    return contingency.scale_sums(sums, sizes, np.tile(np.bincount(values), (len(sizes), 1)), statistic)
 
 
 def _read(name: str, column: Any, n_samples: int, categorical: bool) -> Covariate:

@@ -19,7 +19,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from latentsimplex.datasets.load import typed
+from latentsimplex.datasets.load import parse_column
 
 DOWNLOAD = "https://aging.brain-map.org/download/index"
 EXPRESSION, SAMPLES = "fpkm_table_normalized.csv", "columns-samples.csv"
@@ -151,7 +151,7 @@ def _brain(expression: np.ndarray, genes: Sequence[str], names: Sequence[str], r
         expression=np.ascontiguousarray(expression, dtype=np.float64),
         genes=np.array(genes),
         samples=np.array(names),
-        covariates={name: typed(tuple(column)) for name, column in columns.items()},
+        covariates={name: parse_column(tuple(column)) for name, column in columns.items()},
         description="Normalised FPKM of genes in hippocampus samples of aged brains, and covariates of their donors. "
         f"Allen Institute for Brain Science, Aging, Dementia and TBI Study, {DOWNLOAD}; J. A. Miller and others, eLife "
         "6, 2017, e31126. The institute's terms of use allow research and other non-commercial use.",

@@ -154,7 +154,7 @@ def load_leukaemia() -> Leukaemia:
         expression=np.ascontiguousarray(arrays["X"]),
         genes=arrays["probes"],
         samples=arrays["samples"],
-        covariates={name: typed(column) for name, column in columns.items()},
+        covariates={name: parse_column(column) for name, column in columns.items()},
         description="Expression in 128 patients with acute lymphoblastic leukaemia of the 1,000 probe sets with the "
         "largest standard deviation relative to their median, and 21 clinical covariates. S. Chiaretti and others, "
         "Blood 103(7), 2004, 2771-2778; from the Bioconductor package ALL, Artistic-2.0.",
@@ -224,7 +224,7 @@ def _read_arrays(name: str) -> dict[str, np.ndarray]:
         return dict(archive)
 
 
-def typed(column: tuple[str, ...]) -> np.ndarray:
+def parse_column(column: tuple[str, ...]) -> np.ndarray:
     """A column of text as float with nan for empty entries, or as it is where any entry is not a number."""
     try:
         return np.array([float(entry or "nan") for entry in column])

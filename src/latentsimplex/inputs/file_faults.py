@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 
-def readable(read: Callable[[Path], Any], path: Path, kind: str, remedy: str = "write it again") -> Any:
+def read_or_explain(
+    read: Callable[[Path], Any], path: Path, kind: str, remedy: str = "write it again"
+) -> Any:
     """Return what another library reads; whatever it raises on a file that is not its own is one sentence."""
     try:
         return read(path)

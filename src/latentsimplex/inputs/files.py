@@ -33,7 +33,7 @@ from latentsimplex.base.types import Array
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.containers import views_of
 from latentsimplex.inputs.delimited_text import find_delimiter, read_lines, read_text_table
-from latentsimplex.inputs.file_faults import readable
+from latentsimplex.inputs.file_faults import read_or_explain
 from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_rows
 from latentsimplex.inputs.numbers import is_missing
 from latentsimplex.inputs.numpy_files import read_arrays
@@ -253,7 +253,7 @@ def read_container(path: Path) -> Any:
     """Return the AnnData or the MuData in a file."""
     kind = _kind(path)
     library = import_optional(CONTAINERS[kind], f"Reading {kind}", "containers")
-    return readable(getattr(library, f"read_{kind[1:]}"), path, f"a file of {CONTAINERS[kind]}")
+    return read_or_explain(getattr(library, f"read_{kind[1:]}"), path, f"a file of {CONTAINERS[kind]}")
 
 
 CONTAINERS = {".h5ad": "anndata", ".h5mu": "mudata"}

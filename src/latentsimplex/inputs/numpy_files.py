@@ -16,7 +16,7 @@ from typing import IO
 import numpy as np
 
 from latentsimplex.base.types import Array
-from latentsimplex.inputs.file_faults import check_memory, readable
+from latentsimplex.inputs.file_faults import check_memory, read_or_explain
 from latentsimplex.inputs.named_table import NamedTable
 from latentsimplex.inputs.numbers import NUMBERS
 
@@ -26,7 +26,7 @@ MOST_OF_HEADER = 2**17
 
 def read_arrays(path: Path, name: str, memory_limit: float) -> dict[str, NamedTable] | Array:
     """Return a view for each array or, of one with three axes, for each of its tables."""
-    found = readable(
+    found = read_or_explain(
         lambda _: _load(path, name, memory_limit),
         path,
         "a file of NumPy arrays",

@@ -10,7 +10,7 @@ import numpy as np
 
 from latentsimplex.base.libraries import import_optional
 from latentsimplex.inputs.column_roles import ColumnRoles, are_ids, place_columns, plain_names
-from latentsimplex.inputs.file_faults import check_memory, readable
+from latentsimplex.inputs.file_faults import check_memory, read_or_explain
 from latentsimplex.inputs.named_table import NamedTable
 
 
@@ -20,7 +20,7 @@ def read_parquet(path: Path, roles: ColumnRoles, memory_limit: float) -> NamedTa
     A pandas index is its first column; one that is only a range names samples where no column does.
     """
     pyarrow = import_optional("pyarrow", "Reading .parquet", "containers")
-    stored = readable(lambda _: _load(pyarrow, path, roles, memory_limit), path, "a parquet file")
+    stored = read_or_explain(lambda _: _load(pyarrow, path, roles, memory_limit), path, "a parquet file")
     places = place_columns(stored.header, roles, path.name, stored.has_index)
     features, index = places.features, stored.counted
     if places.names is not None:
