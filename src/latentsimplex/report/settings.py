@@ -22,7 +22,7 @@ SWITCHES = {
     "balance": "balanced",
     "standardise": "standardised",
     "per_feature": "feature by feature",
-    "unit_length": "by direction",
+    "as_shares": "as shares",
 }
 """What the options of kernels say that are on or off, where they are on."""
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
