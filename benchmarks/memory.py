@@ -25,9 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from latentsimplex import LatentSimplexPosition
-from latentsimplex.inputs.views import as_views
-from latentsimplex.pairs.memory_budget import estimate_bytes, measure_size
+from latentsimplex import LatentSimplexPosition, stages
+from latentsimplex.pairs.memory_budget import FitSize, Storage, choose_storage, estimate_bytes
 
 
 class Case(NamedTuple):
@@ -75,17 +74,25 @@ def measure_case(case: Case) -> dict[str, float]:
     """Return the estimate and the peak of a fit in megabytes."""
     data = [draw_view(case, seed) for seed in range(case.n_views)]
     model = LatentSimplexPosition(n_jobs=case.n_jobs, random_state=0, **case.settings)
-    rng = np.random.default_rng(0)
+    small = case._replace(n_views=min(case.n_views, 20), n_features=min(case.n_features, 50))
     for n in (40, 800):  # what is imported and compiled is there
-        LatentSimplexPosition(**{**QUICK, **case.settings}).fit(rng.normal(size=(n, 3)))
+        LatentSimplexPosition(**{**QUICK, **case.settings}).fit(
+            [draw_view(small._replace(n_samples=n), seed) for seed in range(small.n_views)]
+        )
+    sizes: list[FitSize] = []
+
+    def choose_and_tell(size: FitSize, budget: int) -> Storage:
+        sizes.append(size)
+        return choose_storage(size, budget)
+
+    stages.choose_storage = choose_and_tell  # what the fit itself takes its size for
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what is free goes back to the system
     before = read_status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins here
     model.fit(data)
     peak = read_status("VmHWM") - before
-    size = measure_size(as_views(data), None, model.n_patterns, case.n_jobs)
-    return {"estimate": estimate_bytes(size, "whole") / 1e6, "peak": peak / 1e6}
+    return {"estimate": estimate_bytes(sizes[0], "whole") / 1e6, "peak": peak / 1e6}
 
 
 def read_status(name: str) -> int:

@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.base.checks import check_choice, check_count, check_jobs, check_number, make_generator
+from latentsimplex.base.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_jobs,
+    check_number,
+    make_generator,
+)
 from latentsimplex.base.interruption import stop_of_fits
+from latentsimplex.base.wording import show_value
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import NEVER, OPTIMIZERS, Schedule
 from latentsimplex.pairs.divergence import DIVERGENCES
@@ -118,7 +126,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         memory_limit=given["memory_limit"],
         n_jobs=n_jobs,
         rng=rng,
-        verbose=bool(given["verbose"]),
+        verbose=check_flag("verbose", given["verbose"]),
         settings={name: value for name, value in given.items() if name != "verbose"},
     )
 
@@ -188,5 +196,5 @@ def check_device(device: Any) -> str:
     if isinstance(device, str) and DEVICES.fullmatch(device):
         return device
     raise ValueError(
-        f'device={device!r} is unknown: choose "cpu", "cuda", "cuda:1" and so on, "mps" or "torch".'
+        f'device={show_value(device)} is unknown: choose "cpu", "cuda", "cuda:1" and so on, "mps" or "torch".'
     )

@@ -149,3 +149,9 @@ def test_labels_of_any_kind_are_numbered_in_each_row():
 def test_labels_of_another_shape_are_refused(labels):
     with pytest.raises(ValueError, match=r"pattern_labels has shape .*: give one row of labels per pattern"):
         check_pattern_labels(labels)
+
+
+@pytest.mark.parametrize("p_values", [[1.5], [-0.1, 0.5], [np.nan]])
+def test_p_values_are_probabilities(p_values):
+    with pytest.raises(ValueError, match="p_values holds something else than probabilities"):
+        adjust_for_false_discovery(p_values)

@@ -5,8 +5,10 @@ import pytest
 
 from latentsimplex.base.checks import (
     PROBABILITY_ROUNDING,
+    as_numbers,
     check_choice,
     check_count,
+    check_flag,
     check_jobs,
     check_labels,
     check_memberships,
@@ -184,3 +186,37 @@ def test_renumbered_labels_are_the_same_partition():
     found = renumber_labels(labels)
     assert np.array_equal(np.equal.outer(found, found), np.equal.outer(labels, labels))
     assert np.array_equal(renumber_labels(found), found)
+
+
+# What users give in their place
+
+
+@pytest.mark.parametrize("value", [True, 0, 2, np.bool_(False), np.int64(1)])
+def test_a_flag_is_true_or_false_or_a_whole_number(value):
+    assert check_flag("verbose", value) is bool(value)
+
+
+@pytest.mark.parametrize("value", [None, "yes", 1.5, [], np.array([1, 2])], ids=repr)
+def test_another_flag_is_refused(value):
+    with pytest.raises(ValueError, match=r"verbose=.* is not valid: give True or False"):
+        check_flag("verbose", value)
+
+
+@pytest.mark.parametrize(
+    "check", [lambda v: check_number("tol", v, 0), lambda v: check_jobs([v]), make_generator]
+)
+def test_very_large_integers_and_lists_are_refused_in_a_short_sentence(check):
+    with pytest.raises(ValueError, match="give a") as raised:
+        check(10**400)
+    assert len(str(raised.value)) < 200
+
+
+def test_arrays_are_no_number_of_jobs():
+    with pytest.raises(ValueError, match=r"n_jobs=.* is not valid"):
+        check_jobs(np.array([1, 2]))
+
+
+@pytest.mark.parametrize("values", ["text", ["a"], [[1], [2, 3]], {}, [10**400], object()], ids=repr)
+def test_what_holds_no_numbers_is_refused(values):
+    with pytest.raises(ValueError, match=r"weights is .*: give an array of numbers\."):
+        as_numbers(values, "weights")

@@ -1,8 +1,9 @@
 """Numbers and names as a reader wants them."""
 
+import numpy as np
 import pytest
 
-from latentsimplex.base.wording import count_noun, shorten_middle
+from latentsimplex.base.wording import SHOWN_LETTERS, count_noun, shorten_middle, show_value
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,9 @@ def test_a_name_that_is_short_enough_stays(text):
 def test_no_space_is_left_beside_what_was_left_out():
     assert shorten_middle("many words in a row", 12) == "many w…a row"
     assert shorten_middle("a few words in a row", 12) == "a few…a row"
+
+
+def test_values_are_shown_on_one_line_and_not_at_length():
+    assert show_value("a") == "'a'"
+    assert show_value(np.eye(2)) == "array([[1., 0.], [0., 1.]])"
+    assert len(show_value(list(range(1000)))) == SHOWN_LETTERS

@@ -1,6 +1,7 @@
 """Every form that data may come in, and one clear sentence for every form that it may not."""
 
 import datetime
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -276,6 +277,8 @@ REFUSED = {
     "records": (np.zeros(4, dtype=[("a", float)]), "X holds .* values: encode"),
     "large numbers": (A * 1e300, r"X holds numbers larger than 1e\+150, whose squares overflow: choose a larger unit"),
     "large numbers in a stack": (np.stack([A, A * -1e300]), r"views\[1\] holds numbers larger than 1e\+150"),
+    "small numbers": (A * 1e-200, r"X holds no number beyond 1e-150, and .* vanish: choose a smaller unit"),
+    "small numbers in a stack": (np.stack([A, A * 1e-200]), r"views\[1\] holds no number beyond 1e-150"),
     "large integers": ([[10**400], [1]], "X holds numbers larger than"),
     "integers that are just large": ([[10**301], [1]], "X holds numbers larger than"),
     "large integers in a frame": (pd.DataFrame({"a": pd.Series([10**400, 1], dtype=object)}), "numbers larger than"),
@@ -370,13 +373,37 @@ def test_tensors():
     assert_views(as_views(stack[0]), [A], ["view0"])
     with pytest.raises(ValueError, match="Complex data not supported"):
         as_views(stack[0].to(torch.complex64))
-    with pytest.raises(ValueError, match=r"X is a Tensor that NumPy cannot read .*: turn it into an array"):
-        as_views(stack[0].to_sparse())
+    assert_views(as_views(stack[0].to_sparse()), [A], ["view0"])
+    with pytest.raises(
+        ValueError, match=r"X is a tensor that cannot be read .*: give one that holds numbers"
+    ):
+        as_views(torch.zeros(4, 2, device="meta"))
+
+
+def test_a_query_that_cannot_be_computed_is_one_sentence():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(
+        ValueError, match=r"X is a LazyFrame that polars cannot compute \(.*nothing"
+    ) as raised:
+        as_views(polars.LazyFrame({"a": [1.0, 2.0]}).select("nothing"))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stacks_of_either_precision_are_taken_without_a_warning(dtype):
+    stack = np.stack([A, 2 * A]).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_views(as_views(stack), [A, 2 * A], ["view0", "view1"])
 
 
 def test_refused_objects():
     with pytest.raises(TypeError, match=r"X holds values that are not numbers .*encode or fill them first"):
         as_views(np.array([[1.0, None], [{}, 2.0]], dtype=object))
+    span = np.timedelta64(1, "D")  # which NumPy counts among whole numbers
+    for data in ([[span], [2.0]], np.array([[span], [2.0]], dtype=object)):
+        with pytest.raises((TypeError, ValueError), match=r"X holds .*timedelta"):
+            as_views(data)
 
 
 @pytest.mark.parametrize(
@@ -477,6 +504,16 @@ def test_text_of_a_frame_is_categories(name):
     assert (columns.names, columns.widths) == (["size", "colour", "flag"], [1, 1, 1])
     groups = as_views(frame, {"looks": ["colour", "flag"], "size": ["size"]}, missing="pairwise")
     assert [groups.name_features(v) for v in range(2)] == [["colour=red", "flag"], ["size"]]
+
+
+def test_text_that_pyarrow_holds_is_categories_too():
+    pytest.importorskip("pyarrow")
+    frame = mixed_frame(pd).convert_dtypes(dtype_backend="pyarrow")
+    found, expected = as_views(frame, missing="pairwise"), as_views(mixed_frame(pd), missing="pairwise")
+    assert found.name_features(0) == expected.name_features(0)
+    np.testing.assert_array_equal(found[0], expected[0])
+    frame["colour"] = frame["colour"].astype("category")
+    np.testing.assert_array_equal(as_views(frame, missing="pairwise")[0], expected[0])
 
 
 def test_a_frame_with_samples_keeps_its_categories():

@@ -151,8 +151,19 @@ def test_results_are_drawn_as_the_model_that_holds_them(name):
 
 @pytest.mark.parametrize("name", OF_MODEL)
 def test_an_estimator_of_another_kind_is_refused(name):
-    with pytest.raises(ValueError, match="KMeans holds no results"):
+    with pytest.raises(TypeError, match="A fitted model is needed and a KMeans was given"):
         OF_MODEL[name](KMeans(2, n_init=1).fit(points()))
+
+
+@pytest.mark.parametrize("source", [None, "fit.model", []], ids=repr)
+@pytest.mark.parametrize("name", OF_MODEL)
+def test_what_is_neither_a_model_nor_an_array_is_refused_in_one_sentence(name, source):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        OF_MODEL[name](source)
+    message = str(raised.value)
+    assert "\n" not in message
+    assert "give" in message or "leave" in message
+    assert len(message) < 300
 
 
 @pytest.mark.parametrize("plot", [plot_coassignment, plot_memberships, plot_membership_bars, plot_simplex])

@@ -65,6 +65,15 @@ def test_numpy_and_loops_see_the_matrix():
     np.testing.assert_allclose(x @ CO, x @ dense)
 
 
+def test_products_with_another_number_of_samples_are_refused():
+    for bad in (np.ones(3), np.ones((3, 9)), np.array(1.0), "text", np.ones((9, 1, 1))):
+        with pytest.raises(ValueError, match=r"give a row per sample|give an array of numbers"):
+            CO @ bad
+    for bad in ([1.0, 2.0], [[1.0]]):
+        with pytest.raises(ValueError, match="cannot multiply P of 9 samples: give a column per sample"):
+            bad @ CO
+
+
 def test_dense_matrices_are_guarded():
     assert CoAssignment(np.ones((2000, 1))).toarray().shape == (2000, 2000)
     large = CoAssignment(np.ones((30_000, 1)))

@@ -64,6 +64,12 @@ def test_refused_weights():
             form_consensus(patterns, [TWO], ["a", "b"], [1, bad])
 
 
+def test_weights_that_are_no_numbers_are_refused():
+    for bad in ("ab", ["a", "b"], [{}, {}], [10**400, 1]):
+        with pytest.raises(ValueError, match=r"weights is .*: give an array of numbers"):
+            form_consensus(np.array([0, 0]), [TWO], ["a", "b"], bad)
+
+
 def test_weights_that_leave_no_clusters_are_refused():
     W = np.eye(2)
     with pytest.raises(ValueError, match="gives 0 to every view that has clusters"):

@@ -130,6 +130,8 @@ def test_swapped_arguments_are_one_sentence(cells, model):
     for data in (None, np.eye(6), cells.obs):
         with pytest.raises(ValueError, match=r"then the AnnData or MuData, write_results\(model, data\)"):
             write_results(model, data)
+    with pytest.raises(ValueError, match="key=3 is no name for results: give text"):
+        write_results(model, cells, 3)
 
 
 @others_may_warn

@@ -380,6 +380,14 @@ def test_a_missing_file(tmp_path):
         load(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("path", [None, 3.5, 7, [], object()], ids=["None", "float", "int", "list", "object"])
+def test_what_is_no_path_is_refused(path, saved):
+    model = load(saved)
+    for use in (load, model.save, model.report):
+        with pytest.raises(TypeError, match=r"The path is .*: give text or a pathlib\.Path\."):
+            use(path)
+
+
 def test_a_folder_is_no_model(tmp_path):
     assert_refused(tmp_path, "it is a folder")
 

@@ -22,11 +22,13 @@ KERNELS = [
     Diffusion(),
     Diffusion(standardise=False),
     Diffusion(standardise=False, per_feature=True),
+    Diffusion(standardise=False, unit_length=True),
     LocalScaling(),
     LocalScaling(standardise=True),
     LocalScaling(per_feature=True),
     LocalScaling(metric="cityblock"),
     AutoDiffusion("local", ((2, "as they are"), (200, "standardised"))),
+    AutoDiffusion("local", ((2, "as they are"), (200, "length one"))),
     FunctionKernel(lambda X: np.exp(-np.abs(X[:, :1] - X[:, 0]))),
 ]
 
@@ -112,16 +114,18 @@ def test_joined_directions_keep_their_squares():
     assert join_directions(directions[:, :7], 100).shape == (2, 7)
 
 
+@pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
-def test_a_sparse_and_wide_fit_makes_nothing_dense(form, monkeypatch):
-    """The fit is that to the dense table, of which no whole copy is made."""
+def test_a_sparse_and_wide_fit_makes_nothing_dense(form, words, monkeypatch):
+    """The fit is that to the dense table, of which no whole copy is made; words are compared by their direction."""
     rng = np.random.default_rng(0)
     groups = np.repeat([0, 1, 2], 10)
     X = rng.random((30, 900)) * (rng.random((30, 900)) < 0.05)
     X[np.arange(30), 300 * groups] = 9.0
-    X[:, :3] += rng.normal(size=(30, 3)) + 6 * np.eye(3)[groups]
+    X[:, :3] += (0 if words else rng.normal(size=(30, 3))) + 6 * np.eye(3)[groups]
     settings = {"n_clusters": 4, "n_patterns": 1, "n_init": 1, "random_state": 0}
     expected = LatentSimplexPosition(**settings).fit(X)
+    assert ("length one" in str(expected.similarity_)) == words
     monkeypatch.setattr(wide_table, "WIDE_ENTRIES", 1000)
     monkeypatch.setattr(form, "toarray", limited(form.toarray))
     found = LatentSimplexPosition(**settings).fit(form(X))

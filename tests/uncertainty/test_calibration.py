@@ -219,6 +219,7 @@ def test_memberships_drawn_from_their_own_clusters_are_calibrated():
         ([0.1, 0.2], [0], r"forecast has shape \(2,\) and outcome \(1,\)"),
         ([], [], r"forecast has shape \(0,\)"),
         ([1.2], [1], r"forecast holds values outside \[0, 1\]"),
+        (["a"], [1], r"forecast is \['a'\], a list, .*: give an array of numbers"),
         ([0.2], [np.nan], r"outcome holds values outside \[0, 1\]"),
     ],
 )
@@ -248,3 +249,9 @@ def test_refused_truth(fitted):
         constant_brier([0])
     with pytest.raises(ValueError, match="40 rows of memberships and 2 of truth"):
         membership_deviation(P.factor, np.eye(2))
+
+
+@pytest.mark.parametrize("measure", [pair_brier, pair_reliability, pair_deviation])
+def test_co_assignments_come_first(measure):
+    with pytest.raises(TypeError, match="P is a list: give co-assignments first"):
+        measure([0, 1, 1], CoAssignment(np.eye(3)))

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import false_discovery_control
 
+from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
 
 SHUFFLED_AT_ONCE = 1 << 22
@@ -109,7 +110,9 @@ def adjust_for_false_discovery(p_values: Any, tested: Any = True) -> Array:
     >>> adjust_for_false_discovery([0.01, 0.04, 0.02, 0.5], [True, True, True, False]).round(4).tolist()
     [0.03, 0.04, 0.03, 1.0]
     """
-    p = np.asarray(p_values, dtype=np.float64)
+    p = as_numbers(p_values, "p_values")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("p_values holds something else than probabilities: give numbers from 0 to 1.")
     tested = np.broadcast_to(tested, p.shape)
     adjusted = np.ones(p.shape)
     if tested.any():

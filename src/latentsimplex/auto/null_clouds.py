@@ -16,9 +16,9 @@ from scipy.spatial.distance import pdist
 from latentsimplex.base.arrays import has_missing
 from latentsimplex.base.condensed import pack_pairs, unpack_pairs
 from latentsimplex.base.types import Array
-from latentsimplex.base.wide_table import WideTable
+from latentsimplex.base.wide_table import WideTable, join_tables
 from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, rescale
-from latentsimplex.similarity.kernel import Kernel, checked_exponents
+from latentsimplex.similarity.kernel import Kernel, checked_exponents, narrow_tables
 from latentsimplex.similarity.wide_tables import centred_products, standardised_parts
 
 CLOUD_SAMPLES = 300
@@ -110,8 +110,8 @@ def rearrange_exponents(X: Array | WideTable, kernel: Kernel, n: int, name: str 
     A kernel that is not of this package, or a metric of its own, may make no sense of a cloud. Its values
     for the view are then arranged as a cloud would have them: the nearest two samples get the largest.
     """
-    table = X.to_dense() if isinstance(X, WideTable) else X
-    r = unpack_pairs(checked_exponents(kernel, table, name))
+    kernel, tables = narrow_tables(kernel, join_tables([X]))
+    r = unpack_pairs(checked_exponents(kernel, tables[0], name))
     return [_arrange_as_cloud(r, n, rng) for rng in _generators()]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wording import show_value
 
 PROBABILITY_ROUNDING = 1e-6
 """How far probabilities may be from [0, 1], from symmetry and from adding up to 1 by rounding alone."""
@@ -18,27 +20,51 @@ def check_choice(name: str, value: Any, choices: list[Any]) -> Any:
     if (value is None or isinstance(value, str)) and value in choices:
         return value
     listed = ", ".join(map(repr, choices))
-    raise ValueError(f"{name}={value!r} is unknown: choose one of {listed}.")
+    raise ValueError(f"{name}={show_value(value)} is unknown: choose one of {listed}.")
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return ``value`` if it is a whole number of at least ``least``."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         return int(value)
-    raise ValueError(f"{name}={value!r} is not valid: give a whole number of at least {least}.")
+    raise ValueError(f"{name}={show_value(value)} is not valid: give a whole number of at least {least}.")
 
 
 def check_number(name: str, value: Any, above: float) -> float:
     """Return ``value`` if it is a finite number greater than ``above``."""
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if number and above < value < np.inf:
+    too_large = isinstance(value, int) and value > sys.float_info.max  # which would not become a float
+    if number and not too_large and above < value < np.inf:
         return float(value)
-    raise ValueError(f"{name}={value!r} is not valid: give a number greater than {above:g}.")
+    raise ValueError(f"{name}={show_value(value)} is not valid: give a number greater than {above:g}.")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return ``value`` if it is True or False, or a whole number, of which 0 is False."""
+    if isinstance(value, (bool, int, np.bool_, np.integer)):
+        return bool(value)
+    raise ValueError(f"{name}={show_value(value)} is not valid: give True or False.")
+
+
+def as_numbers(values: Any, name: str) -> Array:
+    """Return ``values`` as an array of numbers.
+
+    >>> as_numbers([1, 2], "weights").tolist()
+    [1.0, 2.0]
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"{name} is {show_value(values)}, a {type(values).__name__}, which holds something else than numbers: give "
+            "an array of numbers."
+        ) from None
 
 
 def check_jobs(n_jobs: Any) -> int | None:
     """Return ``n_jobs`` if it is None, -1 or a positive whole number; -1 is None, all cores."""
-    return None if n_jobs is None or n_jobs == -1 else check_count("n_jobs", n_jobs)
+    is_all = n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and n_jobs == -1)
+    return None if is_all else check_count("n_jobs", n_jobs)
 
 
 def make_generator(random_state: Any) -> np.random.Generator:
@@ -49,14 +75,15 @@ def make_generator(random_state: Any) -> np.random.Generator:
         state = check_random_state(random_state)
     except (TypeError, ValueError):
         raise ValueError(
-            f"random_state={random_state!r} is no seed: give a whole number from 0 to 2**32 - 1, a generator or None."
+            f"random_state={show_value(random_state)} is no seed: give a whole number from 0 to 2**32 - 1, a "
+            "generator or None."
         ) from None
     return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
 
 
 def check_memberships(W: Any, name: str = "Memberships") -> Array:
     """Return memberships as an array (n, clusters) with its rows on the simplex."""
-    W = np.asarray(W, dtype=np.float64)
+    W = as_numbers(W, name)
     if W.ndim != 2 or 0 in W.shape:
         raise ValueError(f"{name} have shape {W.shape}: give one row per sample and one column per cluster.")
     sums_to_1 = np.allclose(W.sum(axis=1), 1, rtol=0, atol=PROBABILITY_ROUNDING)

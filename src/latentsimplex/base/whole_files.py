@@ -13,6 +13,9 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+from latentsimplex.base.wording import show_value
 
 PREFIX = ".part-"
 """How names of what is being written begin."""
@@ -35,7 +38,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     target.read_text()
     'new'
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(check_path(path)))
     if target.exists() and not target.is_file():
         with _named_as(path, target):
             yield target
@@ -102,6 +105,20 @@ def _exchange(folder: Path, new: Path, old: Path, is_stale: Callable[[str], obje
             if not os.path.lexists(source):
                 os.replace(target, source)
         raise
+
+
+def check_path(path: Any) -> str:
+    """Return a path as text, or raise TypeError where it is none.
+
+    >>> check_path(Path("fit.model"))
+    'fit.model'
+    """
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise TypeError(
+            f"The path is {show_value(path)}, a {type(path).__name__}: give text or a pathlib.Path."
+        ) from None
 
 
 def _name_part(folder: Path, name: str) -> Path:

@@ -1,6 +1,11 @@
-"""Numbers and names as text: numbers with their nouns, long names shortened."""
+"""Numbers, names and values as text: numbers with their nouns, what is long shortened."""
 
 from __future__ import annotations
+
+from typing import Any
+
+SHOWN_LETTERS = 60
+"""Of a value in an error: enough to know it again."""
 
 
 def count_noun(number: int, noun: str) -> str:
@@ -22,3 +27,12 @@ def shorten_middle(text: str, most: int) -> str:
         return text
     tail = (most - 1) // 2
     return f"{text[: most - 1 - tail].rstrip()}…{text[len(text) - tail :].lstrip()}"
+
+
+def show_value(value: Any) -> str:
+    """Return a value as Python writes it, on one line and not too long, for errors about it.
+
+    >>> show_value([1, "a"]), len(show_value(10**400))
+    ("[1, 'a']", 60)
+    """
+    return shorten_middle(" ".join(repr(value).split()), SHOWN_LETTERS)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from typing import Any
 
+from latentsimplex.base.wording import show_value
 from latentsimplex.inputs.numbers import is_missing
 
 
@@ -34,7 +35,7 @@ def check_grouping(views: Any) -> None:
         return
     if isinstance(views, (str, bytes)) or not isinstance(views, Iterable):
         raise ValueError(
-            f'views={views!r} is unknown: use "whole", "columns" or one group label per column (or a dict).'
+            f'views={show_value(views)} is unknown: use "whole", "columns" or one group label per column (or a dict).'
         )
     if isinstance(views, Set) or not isinstance(views, Sized):
         why = "has no order" if isinstance(views, Set) else "can be read only once"
@@ -133,8 +134,8 @@ def _check_label(name: str, label: Any) -> None:
         hash(label)
     except TypeError:
         raise ValueError(
-            f"views= gives the column {name!r} the label {label!r}, a {type(label).__name__}: use text or numbers as "
-            "labels."
+            f"views= gives the column {name!r} the label {show_value(label)}, a {type(label).__name__}: use text or "
+            "numbers as labels."
         ) from None
     if is_missing(label) or type(label).__name__ == "NaTType":
         raise ValueError(f"views= gives the column {name!r} no label ({label}): name its view, or drop it.")

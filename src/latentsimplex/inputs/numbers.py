@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
@@ -15,8 +16,8 @@ from latentsimplex.base.types import Array
 from latentsimplex.base.wording import shorten_middle
 from latentsimplex.inputs.mixed_columns import EncodedColumns, encode_columns
 
-LARGEST = 1e150
-"""The largest number that is taken in: sums of squares of larger ones overflow."""
+LARGEST, SMALLEST = 1e150, 1e-150
+"""The largest number of a table is between these, or 0: sums of squares of others overflow, or vanish."""
 CATEGORIES, TEXT = {"category", "Categorical", "Enum"}, {"string", "str", "object", "String", "Utf8"}
 """What pandas and polars call types of categories, and types of text; objects may be anything."""
 NUMBERS = "biuf"
@@ -38,11 +39,22 @@ def read_numbers(data: Any, label: str) -> Any:
     if _is_frame(data):
         return _read_frame(data, label)
     if hasattr(data, "detach"):  # a tensor, which may need its gradient, be on a GPU, or have 16 bits
-        tensor = data.detach().cpu()
-        data = tensor.double() if tensor.is_floating_point() else tensor
+        data = _read_tensor(data, label)
     if hasattr(data, "to_numpy"):
         return read_numbers(data.to_numpy(), label)
     return _as_float(_as_array(data, label), label)
+
+
+def _read_tensor(tensor: Any, label: str) -> Any:
+    """Return a tensor of torch in the memory of the host, and in one of NumPy's types."""
+    try:
+        tensor = tensor.detach().cpu().to_dense()
+    except (NotImplementedError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".!")
+        raise ValueError(
+            f"{label} is a tensor that cannot be read ({reason}): give one that holds numbers."
+        ) from None
+    return tensor.double() if tensor.is_floating_point() else tensor
 
 
 def read_table(data: Any, label: str) -> EncodedColumns:
@@ -145,13 +157,19 @@ def _find_categories(frame: Any) -> dict[int, np.ndarray]:
     """Return the columns of a frame that hold categories, by their place; None where one is missing."""
     found = {}
     for j, dtype in enumerate(frame.dtypes):
-        kind = str(dtype).partition("(")[0]
+        kind = _name_type(dtype)
         if kind in CATEGORIES or kind in TEXT:
             column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j]
             values = [None if is_missing(value) else value for value in column]
             if kind in CATEGORIES or _are_words(values):
                 found[j] = np.array([None if value is None else str(value) for value in values], dtype=object)
     return found
+
+
+def _name_type(dtype: Any) -> str:
+    """Return what pandas or polars calls a type of columns, without what it is stored in."""
+    name = str(dtype)
+    return "category" if name.startswith("dictionary<") else re.split(r"[(\[]", name)[0]
 
 
 def _are_words(values: list[Any]) -> bool:
@@ -200,6 +218,8 @@ def _is_type_of_numbers(dtype: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
+    if isinstance(value, np.timedelta64):  # which NumPy counts among whole numbers
+        return False
     return isinstance(value, (Real, Decimal, np.bool_)) or is_missing(value)
 
 
@@ -272,7 +292,7 @@ def _check_values(values: Array, label: str) -> None:
             "sklearn.impute), or drop those samples from every view."
         )
     if not are_moderate(values):
-        raise _too_large(label)
+        raise _too_large(label) if np.abs(values).max() > LARGEST else _too_small(label)
 
 
 def _check_known(table: Array, label: str) -> None:
@@ -285,15 +305,25 @@ def _check_known(table: Array, label: str) -> None:
             )
 
 
-def are_moderate(values: Array) -> bool:
-    """Return whether all numbers are finite and small enough for sums of their squares."""
-    return not values.size or bool(-values.min() <= LARGEST and values.max() <= LARGEST)
+def are_moderate(values: Array, axis: tuple[int, int] | None = None) -> bool:
+    """Return whether all numbers are finite, and sums of their squares numbers too: of each table along the axes."""
+    if not values.size:
+        return True
+    ends = np.array([-values.min(axis=axis), values.max(axis=axis)], dtype=np.float64)
+    largest = ends.max(axis=0)
+    return bool(((largest == 0) | ((largest >= SMALLEST) & (largest <= LARGEST))).all())
 
 
 def _too_large(label: str) -> ValueError:
     return ValueError(
         f"{label} holds numbers larger than {LARGEST:g}, whose squares overflow: choose a larger unit, or take "
         "logarithms."
+    )
+
+
+def _too_small(label: str) -> ValueError:
+    return ValueError(
+        f"{label} holds no number beyond {SMALLEST:g}, and the squares of its numbers vanish: choose a smaller unit."
     )
 
 

@@ -199,7 +199,7 @@ def _from_parts(
 def _is_plain_stack(data: Any) -> bool:
     """Return whether the data are a (V, n, p) array without fault; others go the way that finds the fault."""
     plain = type(data) is np.ndarray and data.ndim == 3 and data.dtype in (np.float64, np.float32)
-    return plain and data.size > 0 and data.shape[1] > 1 and are_moderate(data)
+    return plain and data.size > 0 and data.shape[1] > 1 and are_moderate(data, (1, 2))
 
 
 def _from_stack(data: Array) -> Views:
@@ -263,7 +263,18 @@ def _open_part(part: Any, label: str) -> Any:
             )
         return anndata_table(part) if is_anndata(part) else part
     is_lazy = hasattr(part, "collect") and is_instance_of(part, "polars", "LazyFrame")
-    return part.collect() if is_lazy else part
+    return _collect(part, label) if is_lazy else part
+
+
+def _collect(frame: Any, label: str) -> Any:
+    """Return a polars LazyFrame once it is computed."""
+    try:
+        return frame.collect()
+    except Exception as error:  # polars has a family of its own for faults of a query
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(
+            f"{label} is a LazyFrame that polars cannot compute ({reason}): correct its query."
+        ) from error
 
 
 def _has_missing(table: Any) -> bool:

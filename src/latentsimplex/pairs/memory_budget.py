@@ -28,9 +28,9 @@ import numpy as np
 
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.wide_table import WideTable, is_wide_shape
-from latentsimplex.base.wording import count_noun
+from latentsimplex.base.wording import count_noun, show_value
 from latentsimplex.inputs.views import Views
-from latentsimplex.similarity.kernel import Kernel, accepts_batches
+from latentsimplex.similarity.kernel import Kernel, can_narrow
 
 Storage = Literal["whole", "bytes", "nowhere"]
 """How pair values stay between passes: as they are, as one of 256 levels each, or not at all, to be computed again."""
@@ -92,7 +92,7 @@ def measure_size(
     if most_samples is not None and n > most_samples and not views.has_missing and not is_wide_shape(n, p):
         return FitSize(len(views), most_samples, min(n_patterns, len(views)), n_jobs, p, n_graphed=n)
     size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p)
-    if is_wide_shape(n, p) and (kernel is None or accepts_batches(kernel)):
+    if is_wide_shape(n, p) and (kernel is None or can_narrow(kernel)):
         table = views.table(int(np.argmax(views.widths)))
         if isinstance(table, WideTable):
             return FitSize(*size[:5], True, *table.count_entries())
@@ -182,7 +182,7 @@ def read_memory_limit(limit: Any) -> int:
     number = isinstance(limit, (int, float, np.integer, np.floating)) and not isinstance(limit, bool)
     if not (number and 0 < limit < math.inf):
         raise ValueError(
-            f'memory_limit={limit!r} is not an amount of memory: give bytes or a string like "2GB".'
+            f'memory_limit={show_value(limit)} is not an amount of memory: give bytes or a string like "2GB".'
         )
     return int(limit)
 

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wording import count_noun
 from latentsimplex.plots.canvas import axes_or_new, split
@@ -63,7 +64,11 @@ def plot_loss(
         end = "converged" if results.converged else "not converged"
         title = f"{count_noun(results.n_iter, 'step')}, {end}" if title is None else title
     else:
-        losses = np.asarray(curve, dtype=np.float64)
+        losses = as_numbers(curve, "curve")
+        if losses.ndim != 1 or not losses.size:
+            raise ValueError(
+                f"curve has shape {losses.shape}: give a fitted model, or the loss at each step."
+            )
     if start_losses is None:
         ax = axes_or_new(ax, 4.6, 3.4)
         _draw_curve(ax, losses)

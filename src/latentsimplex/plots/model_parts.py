@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from latentsimplex.base.checks import check_memberships, check_one_per_sample
+from latentsimplex.base.checks import as_numbers, check_memberships, check_one_per_sample
 from latentsimplex.base.types import Array
 from latentsimplex.base.wording import count_noun, shorten_middle
 from latentsimplex.plots.marks import NAME_LETTERS
@@ -103,7 +103,7 @@ def refuse_part(view: int | str | None, pattern: int | None) -> None:
 
 def check_square(matrix: Any, what: str) -> Array:
     """Return a matrix as an array, or raise ValueError if it has not one row and column for each sample."""
-    matrix = np.asarray(matrix, dtype=np.float64)
+    matrix = as_numbers(matrix, what)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise ValueError(
             f"{what} has shape {matrix.shape}: give a fitted model, or a square matrix with a row and a column "

@@ -62,7 +62,9 @@ def plot_reliability(
     else:
         refuse_part(view, pattern)
         if truth is not None:
-            raise ValueError("truth goes with a fitted model: these forecasts already come with outcomes.")
+            raise ValueError(
+                "truth goes with a fitted model: these forecasts come with outcomes, so leave it out."
+            )
         curves = _make_curves(forecasts)
     ax = axes_or_new(ax, 4.6, 4.4)
     ax.plot([0, 1], [0, 1], zorder=0, linestyle="--", **faint_line(ax))

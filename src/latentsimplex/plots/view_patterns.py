@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wording import count_noun, shorten_middle
 from latentsimplex.plots.canvas import axes_or_new
@@ -68,7 +69,7 @@ def plot_view_patterns(
         if title is None:
             title = f"{count_noun(results.n_views, 'view')} in {count_noun(results.n_patterns, 'pattern')}"
     else:
-        eta = np.asarray(responsibilities, dtype=np.float64)
+        eta = as_numbers(responsibilities, "responsibilities")
         if eta.ndim != 2 or not eta.size:
             raise ValueError(
                 f"responsibilities has shape {eta.shape}: give a row for each view, a column for each pattern."
@@ -143,7 +144,12 @@ def plot_weights(
         if title is None:
             title = f"{count_noun(results.n_patterns, 'pattern')} of {count_noun(results.n_views, 'view')}"
     else:
-        heights = np.asarray(weights, dtype=np.float64).tolist()
+        given = as_numbers(weights, "weights")
+        if given.ndim != 1 or not given.size:
+            raise ValueError(
+                f"weights has shape {given.shape}: give a fitted model, or one weight for each pattern."
+            )
+        heights = given.tolist()
     heights += [0.0] * ((n_bars or 0) - len(heights))
     detailed = len(details) == len(heights) <= MOST_DETAILS
     each = DETAIL_INCHES if detailed else 0.42

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
 
 MAX_DENSE_BYTES = 2 * 10**9
@@ -68,11 +69,21 @@ class CoAssignment:
 
     def __matmul__(self, x: Array) -> Array:
         """Return P x in O(n k)."""
-        return self.factor @ (self.factor.T @ np.asarray(x))
+        x = as_numbers(x, "The right side of @")
+        if x.ndim not in (1, 2) or len(x) != len(self):
+            raise ValueError(
+                f"P of {len(self)} samples cannot multiply an array of shape {x.shape}: give a row per sample."
+            )
+        return self.factor @ (self.factor.T @ x)
 
     def __rmatmul__(self, x: Array) -> Array:
         """Return x P in O(n k)."""
-        return np.asarray(x) @ self.factor @ self.factor.T
+        x = as_numbers(x, "The left side of @")
+        if x.ndim not in (1, 2) or x.shape[-1] != len(self):
+            raise ValueError(
+                f"An array of shape {x.shape} cannot multiply P of {len(self)} samples: give a column per sample."
+            )
+        return x @ self.factor @ self.factor.T
 
     def mean_by_cluster(self, labels: np.ndarray) -> Array:
         """Return the mean of p_ij over the samples j != i of each cluster (n, clusters); 0 where there are none.

@@ -30,6 +30,7 @@ import numpy as np
 from latentsimplex._version import __version__
 from latentsimplex.base.libraries import import_optional
 from latentsimplex.base.whole_files import whole_file
+from latentsimplex.base.wording import show_value
 from latentsimplex.inputs.containers import membership_tables
 from latentsimplex.inputs.files import read_container
 from latentsimplex.results.parameters import encode_parameters
@@ -46,6 +47,8 @@ def write_results(model: Any, data: Any, key: str = "lsp") -> None:
             f"write_results was given a {type(model).__name__} and a {type(data).__name__}: give the fitted model "
             "first and then the AnnData or MuData, write_results(model, data)."
         )
+    if not isinstance(key, str):
+        raise ValueError(f"key={show_value(key)} is no name for results: give text.")
     results = results_of(model)
     _check_samples(results, data)
     pandas = import_optional("pandas", "Writing into AnnData or MuData")

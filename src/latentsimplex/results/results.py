@@ -247,8 +247,12 @@ def results_of(model: Any) -> Results:
     found = model if isinstance(model, Results) else getattr(model, "results_", None)
     if isinstance(found, Results):
         return found
-    check_is_fitted(model)  # says so of an estimator that is not, and of what is none
-    raise ValueError(f"{type(model).__name__} holds no results: give a fitted LatentSimplexPosition.")
+    if hasattr(model, "fit"):
+        check_is_fitted(model)  # in scikit-learn's words, where it is an estimator
+    raise TypeError(
+        f"A fitted model is needed and a {type(model).__name__} was given: give a LatentSimplexPosition after fit, or "
+        "what load returns."
+    )
 
 
 def read_views_again(results: Results, data: Any) -> Views:

@@ -19,7 +19,7 @@ import numpy as np
 from latentsimplex._version import __version__
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.checks import PROBABILITY_ROUNDING
-from latentsimplex.base.whole_files import whole_file
+from latentsimplex.base.whole_files import check_path, whole_file
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import OPTIMIZERS
 from latentsimplex.pairs.divergence import DIVERGENCES
@@ -117,7 +117,7 @@ def load_results(path: str | os.PathLike[str], check_settings: Callable[[dict[st
     ValueError
         If the file is not a model, is damaged, or comes from a release that writes another schema.
     """
-    shown = repr(os.fspath(path))
+    shown = repr(check_path(path))
     try:
         content = _read_content(Path(path))
         header = _read_checked_header(content)

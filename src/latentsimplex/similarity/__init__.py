@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from latentsimplex.base.wording import show_value
 from latentsimplex.similarity.auto_diffusion import AutoDiffusion
 from latentsimplex.similarity.diffusion import Diffusion
 from latentsimplex.similarity.kernel import FunctionKernel, Kernel
@@ -37,7 +38,7 @@ def as_kernel(similarity: Any) -> Kernel:
         return FunctionKernel(similarity)
     names = ", ".join(map(repr, ["auto", *NAMED]))
     raise ValueError(
-        f"similarity={similarity!r} is not a way to compare samples: choose one of {names} "
+        f"similarity={show_value(similarity)} is not a way to compare samples: choose one of {names} "
         '(with "precomputed" the matrices themselves go to fit), a kernel object, or a function from a view (n, p) '
         "to similarities (n, n)."
     )

@@ -88,6 +88,11 @@ class AutoDiffusion(BatchKernel):
         """Shares change when features are centred."""
         return all(self.kernel(p).sees_differences_alone for p, _ in self.features)
 
+    @property
+    def narrows(self) -> bool:
+        """Its kernels do: see :meth:`Diffusion.narrow`."""
+        return True
+
     def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
         """Return -log s (b, m) of tables (b, n, p): see :meth:`Diffusion.batch_exponents`."""
         return self.kernel(tables.shape[-1]).batch_exponents(tables, out, cache)

@@ -134,8 +134,15 @@ class Diffusion(BatchKernel):
         """Shares change when features are centred."""
         return not self.as_shares
 
+    @property
+    def narrows(self) -> bool:
+        """Directions are rows of length one, whose differences a narrow table has too."""
+        return True
+
     def narrow(self, table: WideTable) -> tuple[Diffusion, Any]:
         """Return a table with no more features than samples, or those that vary, and the kernel that reads it."""
+        if self.unit_length:
+            return replace(self, unit_length=False).narrow(scale_rows(table))
         if self.per_feature:
             return self, compare_one_by_one(table)
         if self.as_shares:

@@ -59,6 +59,11 @@ class BatchKernel:
         """Whether only differences between samples count, and no common scale of theirs: Euclidean distances do so."""
         return True
 
+    @property
+    def narrows(self) -> bool:
+        """Whether a wide table has a narrow one that the kernel takes for it."""
+        return self.sees_differences_alone
+
     def exponents(self, X: Array) -> Array:
         """Return r (m,) with s = exp(-r), condensed order, all >= 0; all zero for a constant view."""
         return self.batch_exponents(np.asarray(X)[None])[0]
@@ -95,10 +100,17 @@ def narrow_tables(kernel: Kernel, tables: Any) -> tuple[Kernel, Any]:
     """Return tables (b, n, p) as arrays with the kernel that reads them: a wide table is alone, and not wide then."""
     if not isinstance(tables, WideTable):
         return kernel, tables
-    if not accepts_batches(kernel):
+    if not can_narrow(kernel):
         return kernel, tables.to_dense()[None]
     kernel, table = kernel.kernel(tables.shape[1]).narrow(tables)  # type: ignore[attr-defined]
     return kernel, table[None]
+
+
+def can_narrow(kernel: Any) -> bool:
+    """Return whether a kernel reads a wide table without making it dense."""
+    return (
+        isinstance(kernel, BatchKernel) and kernel.narrows and type(kernel).exponents is BatchKernel.exponents
+    )
 
 
 def read_exponents(

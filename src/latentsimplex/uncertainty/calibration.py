@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from latentsimplex.base.checks import check_count, check_labels, check_memberships
+from latentsimplex.base.checks import as_numbers, check_count, check_labels, check_memberships
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array, Indices
@@ -158,7 +158,8 @@ def pair_brier(P: CoAssignment, truth: Any) -> float:
     >>> round(pair_brier(P, [0, 0, 1]), 3)
     0.167
     """
-    X, Z = P.factor, _true_coassignment(truth, P).factor
+    Z = _true_coassignment(truth, P).factor
+    X = P.factor
     diagonal = np.square(X).sum(axis=1) - np.square(Z).sum(axis=1)
     total = _squared(X.T @ X) - 2 * _squared(X.T @ Z) + _squared(Z.T @ Z) - _squared(diagonal)
     return max(0.0, total / (len(P) * (len(P) - 1)))  # a perfect score may round to less than 0
@@ -304,6 +305,10 @@ def _pairs(P: CoAssignment, T: CoAssignment) -> Iterator[tuple[Array, Array]]:
 
 def _true_coassignment(truth: Any, P: CoAssignment) -> CoAssignment:
     """Return T of labels, of memberships or as it is, once it has the samples of P, and these have pairs."""
+    if not isinstance(P, CoAssignment):
+        raise TypeError(
+            f"P is a {type(P).__name__}: give co-assignments first, as model.coassignment() returns them."
+        )
     if len(P) < 2:
         raise ValueError(f"Co-assignments of {len(P)} sample have no pairs: give two samples or more.")
     if isinstance(truth, CoAssignment):
@@ -326,7 +331,7 @@ def _indicators(labels: Any, n_samples: int) -> Array:
 
 
 def _check_forecasts(forecast: Any, outcome: Any) -> tuple[Array, Array]:
-    p, o = np.asarray(forecast, dtype=np.float64), np.asarray(outcome, dtype=np.float64)
+    p, o = as_numbers(forecast, "forecast"), as_numbers(outcome, "outcome")
     if p.shape != o.shape or p.ndim != 1 or not len(p):
         raise ValueError(
             f"forecast has shape {p.shape} and outcome {o.shape}: give one outcome for each forecast."
