@@ -161,6 +161,19 @@ def names_of_rows() -> Iterator[Case]:
         lambda: fit_twins({"a": pd.DataFrame(D), "b": pd.DataFrame(D).sort_values(0)}),
         "fits",
     )
+    for library in (pd, pl):
+        numbered = library.DataFrame({"id": range(100, 100 + N), "x": D[:, 0], "y": D[:, 1]})
+        other = (
+            numbered.sample(frac=1, random_state=0)
+            if library is pd
+            else numbered.sample(N, shuffle=True, seed=0)
+        )
+        other = other.reset_index(drop=True) if library is pd else other
+        name = library.__name__
+        yield Case(f"ids in a column, {name}", lambda f=numbered: fit_twins([f, f]), "fits")
+        yield Case(
+            f"ids in a column, shuffled, {name}", lambda f=numbered, o=other: fit_twins([f, o]), "refused"
+        )
     yield Case("reset after sorting", lambda: fit_twins([pd.DataFrame(D), pd.DataFrame(E)]), "fits")
 
 

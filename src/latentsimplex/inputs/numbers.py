@@ -36,7 +36,7 @@ def read_numbers(data: Any, label: str) -> Any:
         return _read_sparse(data, label)
     if np.ma.isMaskedArray(data):
         return np.where(np.ma.getmaskarray(data), np.nan, _as_float(data.data, label))
-    if _is_frame(data):
+    if is_frame(data):
         return _read_frame(data, label)
     if hasattr(data, "detach"):  # a tensor, which may need its gradient, be on a GPU, or have 16 bits
         data = _read_tensor(data, label)
@@ -75,7 +75,7 @@ def read_cells(data: Any, label: str) -> Any:
 
     Categories are text, None where one is missing.
     """
-    if not _is_frame(data):
+    if not is_frame(data):
         cells = data.to_numpy()
         objects = isinstance(cells, np.ndarray) and cells.dtype.kind == "O" and cells.ndim == 2
         mixed = objects and any(isinstance(cell, str) for cell in cells.flat)
@@ -148,7 +148,7 @@ def _read_sparse(data: Any, label: str) -> Any:
     return table
 
 
-def _is_frame(data: Any) -> bool:
+def is_frame(data: Any) -> bool:
     """Return whether data are a frame of pandas or polars, or like one."""
     return hasattr(data, "columns") and hasattr(data, "dtypes")
 

@@ -37,8 +37,9 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
+from latentsimplex.inputs.id_columns import check_id_columns
 from latentsimplex.inputs.named_table import match_rows
-from latentsimplex.inputs.numbers import are_moderate, check_table, read_numbers, read_table
+from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,7 @@ def _from_parts(
     missing = "raise" if precomputed else missing
     tables = [check_table(one.table, label, missing) for one, label in zip(read, labels, strict=True)]
     row_names = _names_of_rows(parts)
+    _check_unnamed(parts, labels, row_names)
     sample_names, orders = match_rows(labels, row_names) if any(row_names) else (None, [])
     for v, order in enumerate(orders):
         if order is not None:
@@ -217,6 +219,8 @@ def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views
     columns = _column_names(data)
     origins = range(q) if read.origins is None else read.origins
     p = origins[-1] + 1
+    row_names = _names_of_rows([data])
+    _check_unnamed([data], ["X"], row_names)
     levels = getattr(getattr(data, "columns", None), "nlevels", 1)
     if is_word(views, "whole") and levels > 1 and not precomputed:
         views = [name[0] for name in data.columns]
@@ -242,7 +246,7 @@ def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views
 
     return Views(
         names=names,
-        sample_names=_names_of_rows([data])[0],
+        sample_names=row_names[0],
         feature_names=columns,
         n_samples=n,
         widths=[len(own) for own in indices],
@@ -313,6 +317,12 @@ def _names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
         else:
             names.append(None if index is None else [str(name) for name in index])
     return names
+
+
+def _check_unnamed(parts: Sequence[Any], labels: Sequence[str], row_names: Sequence[Any]) -> None:
+    """Say of frames without names of rows where a column may hold them."""
+    unnamed = [v for v, part in enumerate(parts) if row_names[v] is None and is_frame(part)]
+    check_id_columns([parts[v] for v in unnamed], [labels[v] for v in unnamed])
 
 
 def _counts_rows(index: Any) -> bool:
