@@ -404,6 +404,9 @@ def test_a_page_with_data_fits_its_window(width, dark, of_data, shoot):
     seen = of_data(several(), width=width, dark=dark)
     page = seen.ready()
     assert page.evaluate("[innerWidth, document.documentElement.scrollWidth]") == [width, width]
+    cut = "Array.from(document.querySelectorAll('.scroll.whole')).filter(d => d.scrollHeight > d.clientHeight).length"
+    assert page.locator(".scroll.whole").count() >= 2  # features that set clusters apart, and stages
+    assert page.evaluate(cut) == 0  # no row is cut off
     shoot(page, f"data-{width}-{'dark' if dark else 'light'}")
     assert seen.complaints == []
 
