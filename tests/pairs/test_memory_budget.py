@@ -145,6 +145,7 @@ def test_a_sparse_and_wide_view_counts_by_what_it_stores(form):
     size = measure_size(as_views([X]), None, 10, 1)
     assert size == FitSize(1, 60, 1, 1, 1_000_000, True, 6000, 0)
     assert estimate_bytes(size, "whole") < 2e8
+    assert measure_size(as_views([X]), None, 10, 1, 2500) == size._replace(n_graphed=60)
     own = measure_size(as_views([X]), FunctionKernel(np.corrcoef), 10, 1)  # which wants the whole table
     assert estimate_bytes(own, "whole") > 24 * 60 * 1_000_000
 
@@ -242,6 +243,16 @@ def test_a_fit_from_values_in_bytes_is_nearly_the_same(monkeypatch):
     assert np.array_equal(whole.view_patterns_, coarse.view_patterns_)
     for a, b in zip(whole.memberships_, coarse.memberships_, strict=True):
         assert np.abs(a - b).max() < 0.02
+
+
+def test_neighbour_graphs_count_where_they_take_more_than_pairs():
+    """Graphs are there before pair values are: whichever takes more counts."""
+    few, many = FitSize(1, 1000, 1, 1, 5), FitSize(12, 1000, 3, 2, 5)
+    for size, least, most in ((few, 1.2, 1.6), (many, 2.0, 3.5)):
+        ratio = estimate_bytes(size._replace(n_graphed=1000), "whole") / estimate_bytes(size, "whole")
+        assert least < ratio < most
+    pairs = FitSize(12, 2500, 12, 1, 5)
+    assert estimate_bytes(pairs._replace(n_graphed=100), "whole") == estimate_bytes(pairs, "whole")
 
 
 def test_neighbour_graphs_count_where_they_have_more_samples_than_pairs_have():

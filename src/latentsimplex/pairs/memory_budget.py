@@ -6,6 +6,8 @@ what is held         bytes
 pair values          4, 1 or 0 for each view and pair (:data:`Storage`), and a block of them as a pass wants it
 statistics           what patterns add up to, and their copies while views are grouped or a move is tried: for each
                      pattern and pair
+graphs               of nearest neighbours, where clusters are looked for in them, before there are pair values: for
+                     each view, sample and neighbour, of the samples and of clouds like them in each thread
 matrices             of one view, while it is read or its clusters are sought: for each entry of n x n and each thread
 tables               the features of one view, standardised, sorted, centred: for each of its numbers and each thread;
                      of a wide view a few features at a time, and what each feature has
@@ -55,10 +57,13 @@ KEPT_BYTES = 16
 """The same, of each further thread, whose memory goes back to the system in the end alone."""
 TABLE_BYTES = 64
 """For each number of a view that is not wide, standardised, sorted and centred."""
-PART_BYTES, FEATURE_BYTES, STORED_BYTES = 110, 140, 60
+PART_BYTES, FEATURE_BYTES, STORED_BYTES = 150, 110, 60
 """For each number of a part of a wide view; for each of its features; and for each number that it stores if sparse."""
-GRAPH_BYTES = 16_000
-"""For each sample and view in a broad neighbour graph: 400 neighbours, and edges both ways."""
+GRAPH_BYTES, CLOUD_BYTES, CLOUD_SAMPLES = 40, 20, 2500
+"""For each sample, view and neighbour in a broad neighbour graph: the neighbours, and edges both ways; and, of so many
+samples at most, for each thread, which looks at clouds of samples without clusters."""
+GRAPH_SHARE, MOST_NEIGHBOURS = 3, 400
+"""Neighbours in the broadest graph: a third of the samples, at most so many."""
 READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
 """However many threads there are, no more views are read at once, or as many as have matrices of so many bytes."""
 
@@ -67,7 +72,7 @@ class FitSize(NamedTuple):
     """What the memory of a fit depends on: views, samples, patterns, threads, and the widest view.
 
     If that is read in parts, so many of its numbers are stored by column, and so many others are made dense at a time.
-    ``n_graphed`` are samples in neighbour graphs, where these are more than those whose pairs are held.
+    ``n_graphed`` are samples in neighbour graphs, 0 where there are none; all pairs of ``n_samples`` are held.
     """
 
     n_views: int
@@ -86,16 +91,19 @@ def measure_size(
 ) -> FitSize:
     """Return what the memory of a fit to views depends on; the kernel is None if it is to be chosen.
 
-    ``most_samples`` are those whose pairs are held where there are more; missing cells and wide views take all pairs.
+    ``most_samples``, where clusters are looked for in neighbour graphs, are those whose pairs are held where there are
+    more; missing cells and wide views take all pairs.
     """
     n, p = views.n_samples, max(views.widths)
+    n_graphed = 0 if most_samples is None else n
+    size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p, n_graphed=n_graphed)
     if most_samples is not None and n > most_samples and not views.has_missing and not is_wide_shape(n, p):
-        return FitSize(len(views), most_samples, min(n_patterns, len(views)), n_jobs, p, n_graphed=n)
-    size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p)
+        return size._replace(n_samples=most_samples)
     if is_wide_shape(n, p) and (kernel is None or can_narrow(kernel)):
         table = views.table(int(np.argmax(views.widths)))
         if isinstance(table, WideTable):
-            return FitSize(*size[:5], True, *table.count_entries())
+            n_stored, n_dense = table.count_entries()
+            return size._replace(in_parts=True, n_stored=n_stored, n_dense=n_dense)
     return size
 
 
@@ -112,8 +120,10 @@ def estimate_bytes(size: FitSize, keep: Storage) -> int:
     statistics = (PATTERN_BYTES if d == 1 else PATTERNS_BYTES) * d * m
     threads = min(size.n_jobs, V, count_readers(n))
     matrices = (threads * (MATRIX_BYTES + KEPT_BYTES) - KEPT_BYTES) * n**2
-    graphs = GRAPH_BYTES * V * size.n_graphed
-    return FIXED_BYTES + values + statistics + matrices + graphs + threads * table_bytes(size)
+    neighbours = min(size.n_graphed // GRAPH_SHARE, MOST_NEIGHBOURS)
+    looked_at = GRAPH_BYTES * size.n_graphed + CLOUD_BYTES * threads * min(size.n_graphed, CLOUD_SAMPLES)
+    graphs = V * neighbours * looked_at
+    return FIXED_BYTES + max(values + statistics, graphs) + matrices + threads * table_bytes(size)
 
 
 def count_readers(n_samples: int) -> int:
