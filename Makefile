@@ -43,7 +43,7 @@ lint: $(VENV)/lint.stamp
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/core.stamp
+bench: $(VENV)/test.stamp
 	mkdir -p results/bench
 	set -e; for script in $(BENCHMARKS); do \
 		$(BIN)/python $$script --out results/bench/$$(basename $$script .py).json; \

@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parents[1] / "benchmarks"
 SMALL = {
     "kernels": ["--shapes", "20x30", "2x520", "--patterns", "2", "--clusters", "3", "--repeats", "1"],
     "spectral_labels": ["--n", "200", "--clusters", "3", "--repeats", "1"],
+    "hostile_inputs": ["--kinds", "calls", "--only", "form f4"],
     "peers": ["--samples", "60", "--ways", "ours", "--repeats", "1"],
 }
 """Arguments of the scripts that can be quick."""
@@ -67,6 +68,29 @@ def test_the_table_of_when_to_use_what_is_written_into_its_page(tmp_path, monkey
     assert "| three clusters | 3 | 3 | **1.00** |" in written
     assert "| two views | 3 | 3 | **1.00** |" in written
     assert written.count("**1.00** |  |") == 1  # one view is not to be fused
+
+
+def test_what_becomes_of_hostile_inputs_is_told_apart():
+    case = importlib.import_module("hostile.case")
+    data = np.random.default_rng(0).normal(size=(6, 2))
+    outcomes = {
+        "fits": (lambda: case.fit(data, n_clusters=2), "fits"),
+        "refused": (lambda: case.fit("a path"), "refused"),
+        "refused wrongly": (lambda: case.fit(data[:1]), "fits"),
+        "traceback": (lambda: {}["nothing"], "any"),
+        "nonsense": (lambda: None, "refused"),
+    }
+    for kind, (do, expected) in outcomes.items():
+        assert case.run_case(case.Case(kind, do, expected)).kind == kind
+    of_numpy = case.run_case(case.Case("shapes", lambda: np.zeros(2) + np.zeros(3), "any"))
+    assert of_numpy.kind == "traceback"
+
+
+def test_the_hostile_cases_are_many_and_each_has_a_name_of_its_own():
+    script = importlib.import_module("hostile_inputs")
+    for kind, least in (("calls", 600), ("files", 240)):
+        names = [case.name for case in script.list_cases(kind)]
+        assert len(set(names)) == len(names) >= least
 
 
 def test_fused_networks_are_symmetric_and_join_what_each_view_has_apart():
