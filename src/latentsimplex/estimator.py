@@ -58,6 +58,9 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         of ``var`` (:mod:`latentsimplex.inputs.containers`).
     missing : "raise" or "pairwise"
         What to do about missing cells (NaN): refuse them, or compare two samples on the features that both have.
+    join : "strict", "inner" or "outer"
+        Named samples that not all views have: refuse them, keep the samples that all views have, or keep all of them,
+        each in the views that have it (``present_``).
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
         one of two scales, and how features are compared, by how much more clusters explain than they would
@@ -153,6 +156,10 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     view_names_in_, sample_names_in_ : arrays of str
         ``sample_names_in_`` is None where the data had no row names.
     n_samples_, n_features_in_ : int
+    present_ : (V, n) array of bool, or None
+        Which samples each view has; None if each has all of them.
+    placed_ : (patterns, n) array of bool, or None
+        Which samples are in some view of each pattern; None if all. Others have the pattern's shares as memberships.
     results_ : Results, all of the above as one record
 
     Examples
@@ -194,6 +201,8 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     feature_names_in_: np.ndarray
     n_samples_: int
     n_features_in_: int
+    present_: np.ndarray | None
+    placed_: np.ndarray | None
 
     def __init__(
         self,
@@ -203,6 +212,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         min_clusters: int = 1,
         views: Any = "whole",
         missing: str = "raise",
+        join: str = "strict",
         similarity: Any = "auto",
         divergence: str = "auto",
         response: str = "auto",
@@ -224,6 +234,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self.min_clusters = min_clusters
         self.views = views
         self.missing = missing
+        self.join = join
         self.similarity = similarity
         self.divergence = divergence
         self.response = response

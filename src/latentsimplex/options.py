@@ -19,6 +19,7 @@ from latentsimplex.base.checks import (
 )
 from latentsimplex.base.interruption import stop_of_fits
 from latentsimplex.base.wording import show_value
+from latentsimplex.inputs.named_table import JOINS
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import NEVER, OPTIMIZERS, Schedule
 from latentsimplex.pairs.divergence import DIVERGENCES
@@ -27,6 +28,7 @@ from latentsimplex.similarity import Kernel, as_kernel
 
 CHOICES: dict[str, list[Any]] = {
     "missing": ["raise", "pairwise"],
+    "join": list(JOINS),
     "divergence": ["auto", *DIVERGENCES],
     "response": ["auto", "identity", "learned"],
     "penalty": ["auto", *PENALTIES, "labels"],
@@ -82,6 +84,7 @@ class Options:
     min_clusters: int
     views: Any
     missing: str
+    join: str
     kernel: Kernel | None
     choices: Choices
     schedule: Schedule
@@ -119,6 +122,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         n_init=counts["n_init"],
         views=given["views"],
         missing=given["missing"],
+        join=given["join"],
         kernel=None if is_auto(given["similarity"]) else as_kernel(given["similarity"]),
         choices=chosen,
         schedule=Schedule(max_iter=counts["max_iter"], tol=tol, stop=stop, **optimizer),

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.auto.choose_similarity import Choice, choose_comparisons, choose_similarity
-from latentsimplex.auto.cluster_tree import Bounds
+from latentsimplex.auto.cluster_tree import Bounds, take_rows
 from latentsimplex.auto.neighbour_graphs import find_neighbours
 from latentsimplex.auto.neighbour_votes import (
     N_VOTES,
@@ -45,6 +45,7 @@ from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import PENALTIES, Penalty
 from latentsimplex.model.problem import NOBODY, Fit, Listener, Model, Problem
 from latentsimplex.options import Choices, Options
+from latentsimplex.pairs.absent_pairs import Followed, follow_fit, follow_labels
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.memory_budget import Storage, choose_storage, measure_size, read_memory_limit
 from latentsimplex.pairs.on_device import find_device, make_pairs
@@ -57,6 +58,7 @@ from latentsimplex.search.runs import (
     NATS_AT_LAST,
     NATS_BETWEEN,
     finish_on_all_views,
+    mean_coassignment,
     refine_labels,
     refit_on_second_similarity,
 )
@@ -84,7 +86,8 @@ SEARCHED_CLUSTERS = 10
 
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
-    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing)
+    precomputed = isinstance(options.kernel, Precomputed)
+    views = as_views(X, options.views, precomputed, options.missing, options.join)
     n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
     n_patterns = min(options.n_patterns, len(views))
     candidates = list_candidates(views.widths)
@@ -106,6 +109,8 @@ def run_stages(X: Any, options: Options) -> Results:
             found = fitting.search(reading, members)
             if fitting.wants_refinement(found):
                 found = fitting.refine(found)
+            elif views.present is not None and found.search is not None:
+                found = fitting.fill_again(found)
             if found.members is not None:
                 found = fitting.take_in_all_views(found)
     return assemble_results(
@@ -186,7 +191,7 @@ class Fitting:
     def find_splits(self) -> SharedClusters:
         """Look for clusters in each view, and in views together."""
         self.listener.stage("looking for clusters")
-        tables = [self.views.table(v) for v in range(len(self.views))]
+        tables = [self.views.table_of_all(v) for v in range(len(self.views))]
         most = None if self.options.n_clusters is None else self.n_clusters
         least = min(self.options.min_clusters, self.views.n_samples)
         return find_shared_clusters(tables, Bounds(least, most), self.n_patterns, self.workers)
@@ -213,7 +218,8 @@ class Fitting:
         pattern_of = {v: l for l, group in enumerate(groups) for v in group.members}
         start = np.array([pattern_of.get(v, len(groups)) for v in varying.tolist()])
         clusterings = [tree.labels for tree in trees.patterns]
-        same = [np.square(np.bincount(labels) / len(labels)).sum() for labels in clusterings]
+        sizes = [np.bincount(labels[labels >= 0]) for labels in clusterings]
+        same = [np.square(own / own.sum()).sum() for own in sizes]
         coassignment = float(np.average([same[pattern_of[v]] for v in members]))
         choices = choices if is_broad else choices.for_coassignments()
         kernel = kernel.for_refinement(coassignment)
@@ -221,13 +227,17 @@ class Fitting:
         some = self._take_samples(landmarks)
         reading = Reading(choices, kernel, some._measure_temperatures(choices, kernel))
         n_clusters = max(tree.n_clusters for tree in trees.patterns)
-        problem, informative, stage = some._pose("refinement", reading, members, n_clusters)
+        begun = [labels[landmarks] for labels in clusterings]
+        followed = follow_labels([pattern_of.get(v, -1) for v in range(len(self.views))], begun)
+        problem, informative, stage = some._pose("refinement", reading, members, n_clusters, followed)
         fit = refine_labels(
             problem,
             np.array([pattern_of[v] for v in informative]),
-            [labels[landmarks] for labels in clusterings],
+            [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)],
             self.listener.follow(0),
         )
+        if self.views.present is not None:
+            fit = some._go_on(fit, reading, members, informative, n_clusters)
         W = np.array([self._settle(*each, landmarks) for each in zip(groups, fit.state.W, strict=True)])
         fit = fit._replace(state=fit.state._replace(W=W))
         first = self._record_stage(
@@ -239,12 +249,18 @@ class Fitting:
 
     def _settle(self, group: ClusteredViews, W: Array, landmarks: Indices) -> Array:
         """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
-        tables = [self.views.table(v) for v in group.members]
+        labels = group.tree.labels
+        seen, kept = np.flatnonzero(labels >= 0), labels[landmarks] >= 0
+        tables = [self.views.table_of_all(v) for v in group.members]
+        tables = [X if len(seen) == len(labels) else take_rows(X, seen) for X in tables]
         coordinates = compare_views([X for X in tables if find_varying(X).any()], group.tree.comparison)
-        n_votes = min(N_VOTES, self.views.n_samples - 1)
+        n_votes = min(N_VOTES, len(seen) - 1)
         neighbours = list(self.workers.map(partial(find_neighbours, n_neighbours=n_votes), coordinates))
-        placed = place_by_landmarks(coordinates, landmarks, W)
-        return settle_memberships(neighbours, group.tree.labels, placed, group.tree.is_broad)
+        placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept])
+        settled = settle_memberships(neighbours, labels[seen], placed, group.tree.is_broad)
+        every = np.tile(settled.mean(axis=0), (len(labels), 1))
+        every[seen] = settled
+        return every
 
     def _take_samples(self, rows: Indices) -> Fitting:
         """Return the same fit to some of the samples."""
@@ -287,15 +303,40 @@ class Fitting:
         choices = choices.for_coassignments() if kernel.scale == "local" else choices
         kernel = kernel.for_refinement(mean_coassignment(search.fit))
         reading = Reading(choices, kernel, self._measure_temperatures(choices, kernel))
-        problem, informative, stage = self._pose("refinement", reading, found.members)
+        followed = self._follow(search.fit, found.informative)
+        problem, informative, stage = self._pose("refinement", reading, found.members, None, followed)
         search = search._replace(fit=refit_on_second_similarity(problem, search.fit, self.listener.follow(0)))
         return Found(search, found.searched, informative, found.members, reading, (*found.stages, stage))
+
+    def fill_again(self, found: Found) -> Found:
+        """Go on from a search, the pairs that views lack filled by the patterns that it found."""
+        assert found.search is not None
+        fit = self._go_on(found.search.fit, found.reading, found.members, found.informative, None)
+        return found._replace(search=found.search._replace(fit=fit))
+
+    def _go_on(
+        self,
+        fit: Fit,
+        reading: Reading,
+        members: Indices | None,
+        informative: Indices,
+        n_clusters: int | None,
+    ) -> Fit:
+        """Run EM from a fit again, the pairs that views lack filled by what it found."""
+        followed = self._follow(fit, informative)
+        problem = self._pose("refinement", reading, members, n_clusters, followed)[0]
+        return finish_on_all_views(problem, fit, self.listener.follow(0))
+
+    def _follow(self, fit: Fit, informative: Indices) -> Followed:
+        """Return what a fit tells of the pairs that views lack."""
+        return follow_fit(fit.expectation.eta, informative, len(self.views), fit.state.W, fit.state.B)
 
     def take_in_all_views(self, found: Found) -> Found:
         """Go on with all views from where a fit to a part of them ended."""
         self.listener.stage("taking in all views")
         assert found.search is not None
-        problem, informative, stage = self._pose("all views", found.reading, None)
+        followed = self._follow(found.search.fit, found.informative)
+        problem, informative, stage = self._pose("all views", found.reading, None, None, followed)
         search = found.search._replace(
             fit=finish_on_all_views(problem, found.search.fit, self.listener.follow(0))
         )
@@ -338,7 +379,12 @@ class Fitting:
         )
 
     def _pose(
-        self, name: str, reading: Reading, members: Indices | None, n_clusters: int | None = None
+        self,
+        name: str,
+        reading: Reading,
+        members: Indices | None,
+        n_clusters: int | None = None,
+        followed: Followed | None = None,
     ) -> tuple[Problem, Indices, Stage]:
         """Return the problem of a stage, each view's divergence in its own nats, its views, and the stage's record."""
         choices, kernel, own, _ = reading
@@ -357,6 +403,7 @@ class Fitting:
             self.keep,
             weights,
             members,
+            followed,
         )
         stage = self._record_stage(name, reading, model.temperature, len(pairs))
         return Problem(pairs, model, self.options.schedule), pairs.informative, stage
@@ -378,12 +425,3 @@ def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: f
         # pairs share samples, and no more than that: n^2 / 2 of them are n facts about a view's pattern at least
         temperature = min(VIEW_SPREAD * temperature, max(temperature, n_samples / 2))
     return Model(DIVERGENCES[choices.divergence], penalty, temperature, choices.response == "learned")
-
-
-def mean_coassignment(fit: Fit) -> float:
-    """Return the share of pairs that have a cluster in common, a mean over the views that have clusters; 1 if none."""
-    patterns, counts = np.unique(fit.expectation.eta.argmax(axis=1), return_counts=True)
-    shares = [np.bincount(fit.state.W[l].argmax(axis=1)) / fit.state.W.shape[1] for l in patterns]
-    same = np.array([np.square(share).sum() for share in shares])
-    clustered = same < 1
-    return float(np.average(same[clustered], weights=counts[clustered])) if clustered.any() else 1.0

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.views import Views, as_views
@@ -166,7 +167,11 @@ class Given(NamedTuple):
     def take(self, v: int, features: Any) -> Array:
         """Return some features of a view as an array, its rows in the order of the model's samples."""
         columns = self.views.load(v)[:, features]
-        return (columns.toarray() if sparse.issparse(columns) else columns)[self.rows]
+        columns = columns.toarray() if sparse.issparse(columns) else columns
+        samples = self.views.find_samples(v)
+        if samples is not None:
+            columns = PartialTable(columns, samples, self.views.n_samples).spread(columns, np.nan)
+        return columns[self.rows]
 
     def parts(self, v: int) -> Iterator[Array]:
         """Yield a view (n, p) in parts of a few features."""
@@ -184,7 +189,8 @@ def read_again(results: Results, X: Any) -> Given:
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse views")  # the fit has said so
-        views = as_views(X, results.settings["views"], missing=results.settings.get("missing", "raise"))
+        given = {name: results.settings[name] for name in ("missing", "join") if name in results.settings}
+        views = as_views(X, results.settings["views"], **given)
     if views.n_samples != results.n_samples:
         raise ValueError(
             f"The data have {views.n_samples} samples and the model has {results.n_samples}: give the data that it "

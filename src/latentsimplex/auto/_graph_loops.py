@@ -16,13 +16,17 @@ EXHAUSTED = 1e-10
 
 @compiled
 def join_rows(near: Indices) -> tuple[Indices, Indices, Array]:
-    """Return the graph (starts, ends, weights) of neighbours (V, n, k): for each view one edge, whoever is near."""
+    """Return the graph (starts, ends, weights) of neighbours (V, n, k): for each view one edge, whoever is near.
+
+    Neighbours below 0 are none.
+    """
     V, n, k = near.shape
     incoming = np.zeros((V, n + 1), dtype=np.int64)
     for v in range(V):
         for i in range(n):
             for j in near[v, i]:
-                incoming[v, j + 1] += 1
+                if j >= 0:
+                    incoming[v, j + 1] += 1
         for i in range(n):
             incoming[v, i + 1] += incoming[v, i]
     sources = np.empty((V, n * k), dtype=np.int32)
@@ -30,8 +34,9 @@ def join_rows(near: Indices) -> tuple[Indices, Indices, Array]:
     for v in range(V):
         for i in range(n):
             for j in near[v, i]:
-                sources[v, place[v, j]] = i
-                place[v, j] += 1
+                if j >= 0:
+                    sources[v, place[v, j]] = i
+                    place[v, j] += 1
     most = 2 * V * n * k
     starts, ends, weights = np.zeros(n + 1, dtype=np.int64), np.empty(most, dtype=np.int32), np.empty(most)
     edge_of, seen_in = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
@@ -41,7 +46,8 @@ def join_rows(near: Indices) -> tuple[Indices, Indices, Array]:
         for v in range(V):
             stamp = i * V + v
             for j in near[v, i]:
-                used = add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights)
+                if j >= 0:
+                    used = add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights)
             for e in range(incoming[v, i], incoming[v, i + 1]):
                 used = add_edge(i, sources[v, e], stamp, first, used, edge_of, seen_in, ends, weights)
         starts[i + 1] = used

@@ -149,17 +149,18 @@ def _compared_tables(
     tables: Sequence[Array | WideTable], bounded: bool, workers: Workers
 ) -> tuple[list[Array | WideTable], list[Array]]:
     """Return what a choice looks at of views of a kind, and clouds like the first; nothing if that is too little."""
-    some = [X for X in (_sample_table(X, bounded) for X in tables) if X.shape[1]]
+    n = min(len(X) for X in tables)
+    some = [X for X in (_sample_table(X, bounded, min(n, CLOUD_SAMPLES)) for X in tables) if X.shape[1]]
     if not some or len(some[0]) < 3:
         return [], []
     shapes = workers.map(measure_shape, some[:COMPARED_CLOUDS])
     return some, [cloud for shape in shapes for cloud in draw_clouds(shape, len(some[0]))]
 
 
-def _sample_table(X: Array | WideTable, bounded: bool) -> Array | WideTable:
-    """Return as many samples of a view, and of its features that vary, as a choice needs."""
+def _sample_table(X: Array | WideTable, bounded: bool, n: int | None = None) -> Array | WideTable:
+    """Return as many samples of a view, n if that is given, and of its features that vary, as a choice needs."""
     rng = np.random.default_rng(SEED)
-    rows = rng.permutation(len(X))[:CLOUD_SAMPLES]
+    rows = rng.permutation(len(X))[: CLOUD_SAMPLES if n is None else n]
     if isinstance(X, WideTable):
         X = X.take(rows) if len(rows) < len(X) else X
         varying = np.flatnonzero(X.find_varying())

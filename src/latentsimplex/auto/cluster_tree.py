@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from latentsimplex.auto.splits import Split, cut_into, find_split
+from latentsimplex.auto.absent_samples import find_seen, find_split_of_seen
+from latentsimplex.auto.splits import Split, cut_into
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
@@ -140,17 +141,31 @@ class ClusterTree:
         levels = [Level(level.labels[rows], level.evidence) for level in self.levels]
         return replace(self, levels=levels, nodes=[])
 
+    def spread(self, rows: Indices, n: int) -> ClusterTree:
+        """Return the tree of n samples, of which these rows are the ones it was grown on; others have no cluster, -1."""
+
+        def spread_labels(labels: np.ndarray) -> np.ndarray:
+            every = np.full(n, -1, dtype=labels.dtype)
+            every[rows] = labels
+            return every
+
+        levels = [Level(spread_labels(level.labels), level.evidence) for level in self.levels]
+        nodes = [node._replace(rows=rows[node.rows]) for node in self.nodes]
+        return replace(self, levels=levels, nodes=nodes)
+
 
 def grow_tree(tables: Sequence[Array | WideTable], bounds: Bounds, workers: Workers) -> ClusterTree:
-    """Return the clusters of the samples that views show together."""
+    """Return the clusters of the samples that views show together; samples in none of the views have none, -1."""
     n = len(tables[0])
+    if (seen := find_seen(tables)) is not None:
+        return grow_tree([take_rows(X, seen) for X in tables], bounds, workers).spread(seen, n)
     most = n if bounds.most is None else bounds.most
-    root = Node(np.arange(n), -1, find_split(tables, workers, exactly=bounds.exactly))
+    root = Node(np.arange(n), -1, find_split_of_seen(tables, workers, exactly=bounds.exactly))
     comparison = "as they are" if root.split is None else root.split.comparison
 
     def look(rows: Indices, parent: int) -> Node:
         piece = [take_rows(X, rows) for X in tables]
-        return Node(rows, parent, find_split(piece, workers, WITHIN, exactly=0, compared=comparison))
+        return Node(rows, parent, find_split_of_seen(piece, workers, WITHIN, 0, comparison))
 
     nodes, leaves, taken = [root], [0], []
     levels, evidence = [Level(np.zeros(n, dtype=np.intp), 0.0)], [0.0]

@@ -8,7 +8,7 @@ views add up to one. With N the symmetric normalisation of a graph, the lazy wal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex.base.arrays import has_missing
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity.distances import euclidean_distances, root_shares, standardise
@@ -29,6 +30,8 @@ SETTLED, EXACT, ROUGH = 0.05, 1e-6, 5e-4
 """A mode is known when its residual is such a share of how far its eigenvalue is from the largest, within bounds."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
+LOCALLY, LEAST_LOCALLY, LOCAL_SHARE = 20, 3, 4
+"""The most neighbours that are taken for local, the fewest, and how many samples of a view there are for each."""
 FEW_FEATURES, FEW_OF = 15, 10
 """Trees find neighbours sooner than products of matrices do: in fewer features, and fewer than one sample in ten."""
 
@@ -41,8 +44,13 @@ class Modes(NamedTuple):
     constant: float
 
 
-def compare_samples(table: Array | WideTable, comparison: str) -> Array:
-    """Return coordinates (n, r) in which samples are as far apart as a comparison of their features says."""
+def compare_samples(table: Array | WideTable | PartialTable, comparison: str) -> Any:
+    """Return coordinates (n, r) in which samples are as far apart as a comparison of their features says.
+
+    Those of a partial table are partial too.
+    """
+    if isinstance(table, PartialTable):
+        return table.transform(lambda values: compare_samples(values, comparison))
     if comparison == "as shares":
         table = root_shares(table)
     if isinstance(table, WideTable):
@@ -50,12 +58,20 @@ def compare_samples(table: Array | WideTable, comparison: str) -> Array:
     return standardise(table) if comparison == "standardised" else table
 
 
-def find_neighbours(coordinates: Array, n_neighbours: int) -> Indices:
+def find_neighbours(coordinates: Array | PartialTable, n_neighbours: int) -> Indices:
     """Return the nearest neighbours of each sample (n, k), the nearest first; no sample is its own.
+
+    Absent samples have none, and where too few are present some are missing: both are -1.
 
     >>> find_neighbours(np.array([[0.0], [1.0], [3.0]]), 1).tolist()
     [[1], [0], [1]]
+    >>> find_neighbours(PartialTable(np.array([[0.0], [3.0]]), np.array([0, 2]), 3), 1).tolist()
+    [[2], [-1], [0]]
     """
+    if isinstance(coordinates, PartialTable):
+        k = min(n_neighbours, len(coordinates.rows) - 1)
+        near = coordinates.rows[find_neighbours(coordinates.values, k)]
+        return coordinates.spread(np.pad(near, ((0, 0), (0, n_neighbours - k)), constant_values=-1), -1)
     return measure_neighbours(coordinates, n_neighbours)[1]
 
 
@@ -80,10 +96,28 @@ def join_neighbours(neighbours: Sequence[Indices], n_neighbours: int) -> sparse.
     from latentsimplex.auto._graph_loops import join_rows
 
     n = len(neighbours[0])
-    starts, ends, weights = join_rows(np.array([near[:, :n_neighbours] for near in neighbours]))
+    starts, ends, weights = join_rows(np.array([keep_nearest(near, n_neighbours) for near in neighbours]))
     if len(ends) <= np.iinfo(ends.dtype).max:  # one type for both, or all of it would be copied
         starts = starts.astype(ends.dtype)
     return sparse.csr_matrix((weights, ends, starts), shape=(n, n), copy=False)
+
+
+def keep_nearest(near: Indices, n_neighbours: int) -> Indices:
+    """Return the first neighbours of each sample (n, k): as many, or of a view of fewer samples the same share.
+
+    A share of the samples is what broad graphs take; those that are local stay so.
+
+    >>> keep_nearest(np.array([[1, 2], [0, 2], [1, 0]]), 1).tolist()
+    [[1], [0], [1]]
+    """
+    near = near[:, :n_neighbours]
+    n, n_present = len(near), int((near[:, 0] >= 0).sum())
+    if n_present == n:
+        return near
+    locally = min(n_neighbours, LOCALLY, max(LEAST_LOCALLY, n_present // LOCAL_SHARE))
+    near = near.copy()
+    near[:, max(locally, n_neighbours * n_present // n) :] = -1
+    return near
 
 
 def slow_modes(graph: sparse.csr_matrix, n_modes: int) -> Modes:
@@ -161,14 +195,31 @@ def _lanczos(graph: sparse.csr_matrix, root: Array, m: int) -> tuple[Array, Arra
 def support(neighbours: Indices, labels: np.ndarray) -> float:
     """Return how far clusters are those of a view's neighbours: 0 by chance, 1 if all neighbours share a cluster.
 
+    Samples that the view does not have, or that have no cluster (-1), do not count.
+
     >>> support(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1]))
     1.0
     """
+    if neighbours.min() < 0 or labels.min() < 0:
+        return _support_of_seen(neighbours, labels)
     n = len(labels)
     sizes = np.bincount(labels)
     chance = float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
     shared = float((labels[neighbours] == labels[:, None]).mean())
     return (shared - chance) / (1 - chance) if chance < 1 else 0.0
+
+
+def _support_of_seen(neighbours: Indices, labels: np.ndarray) -> float:
+    """Return the support of clusters by a view, where some samples are absent from it or have no cluster."""
+    seen = (labels >= 0) & (neighbours[:, 0] >= 0)
+    sizes = np.bincount(labels[seen])
+    n = int(sizes.sum())
+    near, own = neighbours[seen], labels[seen, None]
+    known = (near >= 0) & (labels[near] >= 0)
+    chance = float((sizes * (sizes - 1)).sum() / max(n * (n - 1), 1))
+    if not known.any() or chance >= 1:
+        return 0.0
+    return (float((labels[near] == own)[known].mean()) - chance) / (1 - chance)
 
 
 def leaving_share(graph: sparse.csr_matrix, labels: np.ndarray) -> float:

@@ -23,6 +23,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex.auto.neighbour_graphs import join_neighbours, leaving_share
 from latentsimplex.base.arrays import fill_missing
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array, Indices
 
 N_VOTES = 20
@@ -94,11 +95,12 @@ def count_votes(neighbours: Sequence[Indices], labels: np.ndarray) -> Array:
 def _votes(neighbours: Sequence[Indices], labels: np.ndarray, g: int) -> Array:
     n = len(labels)
     start = g * np.arange(n)[:, None]
-    return np.sum(
-        [np.bincount((start + labels[near]).ravel(), minlength=n * g) for near in neighbours],
-        axis=0,
-        dtype=np.float64,
-    ).reshape(n, g)
+    counts = []
+    for near in neighbours:
+        votes = start + labels[near]
+        cast = votes.ravel() if near.min() >= 0 else votes[near >= 0]  # absent samples have no neighbours
+        counts.append(np.bincount(cast, minlength=n * g))
+    return np.sum(counts, axis=0, dtype=np.float64).reshape(n, g)
 
 
 def pool(one: Array, other: Array) -> Array:
@@ -125,17 +127,26 @@ def draw_landmarks(clusterings: Sequence[np.ndarray], most: int, least: int) -> 
     return np.sort(np.concatenate([chosen, others[: max(0, most - len(chosen))]]))
 
 
-def place_by_landmarks(coordinates: Sequence[Array], landmarks: Indices, W: Array) -> Array:
-    """Return memberships (n, g) of all samples: those (m, g) of landmarks, and means over the nearest ones."""
+def place_by_landmarks(coordinates: Sequence[Array | PartialTable], landmarks: Indices, W: Array) -> Array:
+    """Return memberships (n, g) of all samples: those (m, g) of landmarks, and means over the nearest ones.
+
+    These are the nearest in each view that has a sample; one that no landmark shares a view with has the mean of all.
+    """
     n = len(coordinates[0])
     others = np.setdiff1d(np.arange(n), landmarks)
     placed = np.empty((n, W.shape[1]))
     placed[landmarks] = W
     if len(others):
-        found = 0.0
+        found, n_found = np.zeros((n, W.shape[1])), np.zeros((n, 1))
         for table in coordinates:
-            Z = fill_missing(table)
-            index = NearestNeighbors(n_neighbors=min(NEAREST, len(landmarks))).fit(Z[landmarks])
-            found = found + W[index.kneighbors(Z[others], return_distance=False)].mean(axis=1)
-        placed[others] = found / len(coordinates)
+            rows = table.rows if isinstance(table, PartialTable) else np.arange(n)
+            Z = fill_missing(table.values if isinstance(table, PartialTable) else table)
+            known, asked = np.isin(rows, landmarks), np.isin(rows, others)
+            if known.any() and asked.any():
+                index = NearestNeighbors(n_neighbors=min(NEAREST, int(known.sum()))).fit(Z[known])
+                near = index.kneighbors(Z[asked], return_distance=False)
+                found[rows[asked]] += W[np.searchsorted(landmarks, rows[known])][near].mean(axis=1)
+                n_found[rows[asked]] += 1
+        found = np.where(n_found > 0, found / np.maximum(n_found, 1), W.mean(axis=0))
+        placed[others] = found[others]
     return placed

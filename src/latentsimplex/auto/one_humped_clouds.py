@@ -20,14 +20,16 @@ samples can tell apart, the leading coordinates of the samples take the place of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from latentsimplex.auto.neighbour_graphs import measure_neighbours
 from latentsimplex.base.arrays import fill_missing
+from latentsimplex.base.partial_table import PartialTable, take_values
 from latentsimplex.base.types import Array
 from latentsimplex.similarity.distances import OUTLYING
 
@@ -51,7 +53,8 @@ class CloudShape:
     """What clouds like some views are drawn from.
 
     ``quantiles`` has Q_j at ``RANKS`` for each feature, ``values`` the values of each discrete one. ``views`` turns
-    features into the coordinates of each view.
+    features into the coordinates of each view. Where samples are absent from views, ``present`` (V, m) says from which,
+    and as many are absent from those of a cloud.
     """
 
     local_dimension: float
@@ -59,8 +62,9 @@ class CloudShape:
     quantiles: list[Array]
     values: list[Array | None]
     views: list[Array | slice]
+    present: np.ndarray | None = None
 
-    def draw(self, n: int, rng: np.random.Generator) -> list[Array]:
+    def draw(self, n: int, rng: np.random.Generator) -> list[Any]:
         """Return a cloud of n samples, a table for each view."""
         ranks = ndtr(rng.normal(size=(n, len(self.directions))) @ self.directions)
         columns = []
@@ -68,11 +72,21 @@ class CloudShape:
             column = np.interp(ranks[:, j], RANKS, quantiles)
             columns.append(column if values is None else round_to(column, values))
         features = np.column_stack(columns)
-        return [features[:, part] if isinstance(part, slice) else features @ part for part in self.views]
+        cloud = [features[:, part] if isinstance(part, slice) else features @ part for part in self.views]
+        if self.present is None:
+            return cloud
+        rows = [np.flatnonzero(own[np.arange(n) % len(own)]) for own in self.present]
+        return [PartialTable(Z[own], own, n) for Z, own in zip(cloud, rows, strict=True)]
 
 
-def measure_cloud_shape(tables: Sequence[Array]) -> CloudShape:
-    """Return the shape of clouds like the coordinates (n, p_v) of views; missing cells count as means."""
+def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
+    """Return the shape of clouds like the coordinates (n, p_v) of views; missing cells count as means.
+
+    A sample that is absent from a view counts there as the sample most like it (:func:`fill_absent`).
+    """
+    if any(isinstance(Z, PartialTable) for Z in tables):
+        present = np.array([find_present(Z) for Z in tables])
+        return replace(measure_cloud_shape(fill_absent(tables)), present=present)
     tables = [fill_missing(Z) for Z in tables]
     if sum(Z.shape[1] for Z in tables) > MANY_FEATURES:
         return _measure_many_features(tables)
@@ -92,6 +106,41 @@ def measure_cloud_shape(tables: Sequence[Array]) -> CloudShape:
         [_find_discrete_values(column) for column in Z.T],
         [slice(start, end) for start, end in pairwise(ends.tolist())],
     )
+
+
+def find_present(Z: Any) -> np.ndarray:
+    """Return which samples (n,) a view has."""
+    return Z.present if isinstance(Z, PartialTable) else np.ones(len(Z), dtype=bool)
+
+
+def fill_absent(tables: Sequence[Any]) -> list[Array]:
+    """Return tables of all samples: an absent row is that of the sample most like it in the views that both have.
+
+    Rows of samples keep the shape that views have together, which means would flatten.
+
+    >>> one = np.array([[0.0], [0.1], [9.0]])
+    >>> fill_absent([one, PartialTable(np.array([[5.0], [7.0]]), np.array([0, 2]), 3)])[1].tolist()
+    [[5.0], [5.0], [7.0]]
+    """
+    n, present = len(tables[0]), np.array([find_present(Z) for Z in tables])
+    squares, shared = np.zeros((n, n)), np.zeros((n, n))
+    for table, own in zip(tables, present, strict=True):
+        Z = fill_missing(table.values if isinstance(table, PartialTable) else table)
+        Z = Z - Z.mean(axis=0)
+        norms = np.square(Z).sum(axis=1)
+        both = np.ix_(own, own)
+        squares[both] += (norms[:, None] + norms - 2 * Z @ Z.T) / max(norms.mean(), np.finfo(float).tiny)
+        shared[both] += 1
+    unlike = np.where(shared > 0, squares / np.maximum(shared, 1), np.inf)
+    np.fill_diagonal(unlike, np.inf)
+    filled = []
+    for table, own in zip(tables, present, strict=True):
+        if not isinstance(table, PartialTable):
+            filled.append(table)
+            continue
+        donors = np.where(own, np.arange(n), table.rows[unlike[:, table.rows].argmin(axis=1)])
+        filled.append(take_values(table.values, np.searchsorted(table.rows, donors)))
+    return filled
 
 
 def _measure_many_features(tables: Sequence[Array]) -> CloudShape:

@@ -174,7 +174,7 @@ class ViewGroups:
     def is_supported(self, v: int, tree: ClusterTree) -> bool:
         """Return whether a view supports the clusters of a tree more than it would by chance."""
         rng, labels = np.random.default_rng(SEED), tree.labels
-        shuffled = [rng.permutation(labels) for _ in range(SHUFFLES)]
+        shuffled = [shuffle_seen(labels, rng) for _ in range(SHUFFLES)]
         for near in self._compared(v):
             chances = np.array([support(near, each) for each in shuffled])
             if support(near, labels) > chances.mean() + CHANCE * chances.std():
@@ -190,6 +190,17 @@ class ViewGroups:
                 self._neighbours[v, comparison] = find_neighbours(coordinates, min(local_sizes(n)[0], n - 1))
             found.append(self._neighbours[v, comparison])
         return found
+
+
+def shuffle_seen(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return clusters in a random order; samples without one, -1, stay so.
+
+    >>> shuffle_seen(np.array([0, -1, 0]), np.random.default_rng(0)).tolist()
+    [0, -1, 0]
+    """
+    shuffled, seen = labels.copy(), labels >= 0
+    shuffled[seen] = rng.permutation(labels[seen])
+    return shuffled
 
 
 def _clustered_or_strongest(grow: Callable[[Members], ClusterTree], members: Members) -> ClusterTree:

@@ -37,6 +37,7 @@ from latentsimplex.auto.neighbour_graphs import (
 from latentsimplex.auto.neighbour_votes import place_by_landmarks
 from latentsimplex.auto.one_humped_clouds import CloudShape, measure_cloud_shape
 from latentsimplex.base.kmeans import kmeans, sample_rows
+from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, find_varying
@@ -123,6 +124,7 @@ def holds_words(X: Array | WideTable) -> bool:
 
     Standardised, the rarest words would count most, and as they are the longest texts would.
     """
+    X = X.values if isinstance(X, PartialTable) else X
     values: Any = X.X if isinstance(X, WideTable) else X
     if X.shape[1] < WORDS or values.min() < 0:
         return False
@@ -208,6 +210,7 @@ class Look:
         n = len(coordinates[0])
         self.coordinates, self.workers = coordinates, workers
         self.n_samples, self.n_cloud_samples = n, min(n, CLOUD_SAMPLES)
+        self.n_views = sum(map(count_present, coordinates)) / n
         self.has_many_dimensions = is_whole and self.shape.local_dimension >= MANY_DIMENSIONS
         n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions and n <= MOST_SAMPLES else ORDERS
         self.local = Scale(self, local_sizes(n), local_sizes(n), n_modes)
@@ -268,7 +271,7 @@ class Scale:
 
     def dips(self, comparison: str, margin: float) -> list[Split]:
         """Return the deepest dip that each graph shows."""
-        n_views, least = len(self._look.coordinates), MARGIN * margin
+        n_views, least = self._look.n_views, MARGIN * margin
         found = [deepest_dip(graph, modes, n_views) for graph, modes in self.graphs]
         is_broad = self is self._look.broad
         nulls = [chance_depth(dip.n_places) + (0.0 if is_broad else CHANCE_SPREAD) for dip in found]
@@ -342,10 +345,11 @@ class Dip(NamedTuple):
     n_places: float
 
 
-def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: int) -> Dip:
+def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: float) -> Dip:
     """Return the deepest dip in the orders of slow modes.
 
-    A sample's edges in one view are not independent, in several views they are: k is the edges in one.
+    A sample's edges in one view are not independent, in several views they are: k is the edges in one. A sample is in
+    so many views on average.
     """
     per_sample = float(graph.data.sum()) / graph.shape[0] / n_views
     dips = [find_dip(graph, values, per_sample) for values in modes.values[:, :ORDERS].T]

@@ -44,7 +44,7 @@ def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, work
         return np.ones(len(views))
     chosen = [v for members in sample.values() for v in members]
     tables, names = [views.table(v) for v in chosen], [f"view {views.names[v]!r}" for v in chosen]
-    measured = measure_temperatures(tables, kernel, divergence, workers, names)
+    measured = measure_temperatures(tables, kernel, divergence, workers, names, views.n_samples)
     own = dict(zip(chosen, measured.tolist(), strict=True))
     kinds = np.array(list(sample))
     means = np.array([np.mean([own[v] for v in members]) for members in sample.values()])
@@ -64,8 +64,9 @@ def measure_temperatures(
     divergence: Divergence,
     workers: Workers,
     names: Sequence[str] | None = None,
+    n_samples: int | None = None,
 ) -> Array:
-    """Return T of each table (V,), the mean over its clouds."""
+    """Return T of each table (V,), the mean over its clouds, for so many samples, or as many as the table has."""
     names = ["a view"] * len(tables) if names is None else names
     sizes = [min(len(X), CLOUD_SAMPLES) for X in tables]
     if reads_clouds(kernel):
@@ -85,5 +86,8 @@ def measure_temperatures(
         gains = list(workers.map(lambda one: gains_up_to(CLOUD_CLUSTERS, one, divergence), r))
     by_table = [gains[start : start + N_CLOUDS] for start in range(0, len(gains), N_CLOUDS)]
     return np.array(
-        [temperature_from_gains(own, n, len(X)) for own, n, X in zip(by_table, sizes, tables, strict=True)]
+        [
+            temperature_from_gains(own, n, n_samples or len(X))
+            for own, n, X in zip(by_table, sizes, tables, strict=True)
+        ]
     )

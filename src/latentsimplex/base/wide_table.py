@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array, Indices
 
 WIDE_ENTRIES = 1 << 21
@@ -106,12 +107,14 @@ def join_tables(tables: Sequence[Array | WideTable]) -> Array | WideTable:
     return first[None] if len(tables) == 1 else np.stack(tables)  # type: ignore[arg-type]
 
 
-def find_varying(X: Array | WideTable) -> np.ndarray:
+def find_varying(X: Array | WideTable | PartialTable) -> np.ndarray:
     """Return which features (p,) of a table (n, p) have more than one value.
 
     >>> find_varying(np.array([[1.0, 2.0, np.nan], [1.0, np.nan, 1.0], [1.0, 3.0, np.nan]])).tolist()
     [False, True, False]
     """
+    if isinstance(X, PartialTable):
+        return find_varying(X.values)
     if isinstance(X, WideTable):
         return X.find_varying()
     return np.fmax.reduce(X) > np.fmin.reduce(X)

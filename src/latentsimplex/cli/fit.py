@@ -19,7 +19,7 @@ from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY
 from latentsimplex.estimator import LatentSimplexPosition
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.files import CONTAINERS, read_data
-from latentsimplex.inputs.named_table import UnknownViews
+from latentsimplex.inputs.named_table import JOINS, UnknownViews
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.results.containers import write_copy
 from latentsimplex.results.tables import labels_table, memberships_table, view_labels_table, views_table
@@ -72,6 +72,13 @@ ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again
     default="raise",
     help="Missing cells: refuse them, or compare samples on the columns that both have.",
 )
+@click.option(
+    "--join",
+    type=click.Choice(JOINS),
+    default="strict",
+    help="Named samples that not all views have: refuse them, keep the samples that all views have (inner), or keep "
+    "all of them (outer).",
+)
 @click.option("--n-init", type=COUNT, default=3, metavar="N", help="Starts of the search; the best is kept.")
 @click.option(
     "--device",
@@ -111,6 +118,7 @@ def fit(
     patterns: int,
     similarity: str,
     missing: str,
+    join: str,
     n_init: int,
     device: str,
     memory_limit: str | None,
@@ -160,7 +168,7 @@ def fit(
         with one_line(OSError, ValueError, ImportError, MemoryError), warnings_as_lines():
             roles = ColumnRoles(index, no_index, drop)
             try:
-                given = read_data(files, views, layer, roles, read_memory_limit(memory_limit), missing)
+                given = read_data(files, views, layer, roles, read_memory_limit(memory_limit), missing, join)
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
         model = LatentSimplexPosition(
@@ -168,6 +176,7 @@ def fit(
             patterns,
             views=given.views,
             missing=missing,
+            join=join,
             similarity=similarity,
             n_init=n_init,
             device=device,

@@ -31,7 +31,9 @@ from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_row
 from latentsimplex.inputs.numbers import read_numbers
 
 
-def views_of(data: Any, views: str | None = None, layer: str | None = None) -> dict[str, NamedTable]:
+def views_of(
+    data: Any, views: str | None = None, layer: str | None = None, join: str = "strict"
+) -> dict[str, NamedTable]:
     """Return the views that an AnnData or a MuData holds, by name, for ``LatentSimplexPosition.fit``.
 
     Parameters
@@ -41,9 +43,11 @@ def views_of(data: Any, views: str | None = None, layer: str | None = None) -> d
         How to cut it; see the module's table. None is "columns" for AnnData, "modalities" for MuData.
     layer : str or None
         The layer of an AnnData to take in place of X.
+    join : "strict", "inner" or "outer"
+        Whether all modalities of a MuData must have the same samples; ``fit`` is then given the same word.
     """
     if is_mudata(data):
-        return _modalities(data, views, layer)
+        return _modalities(data, views, layer, join)
     if not is_anndata(data):
         raise ValueError(
             f"The data are {type(data).__name__}, neither AnnData nor MuData: give one of these, or pass arrays "
@@ -62,10 +66,10 @@ def views_of(data: Any, views: str | None = None, layer: str | None = None) -> d
     return _cut(table, _groups(data, "columns" if views is None else views))
 
 
-def open_container(data: Any, views: Any) -> tuple[Any, Any]:
+def open_container(data: Any, views: Any, join: str = "strict") -> tuple[Any, Any]:
     """Return the tables of an AnnData or a MuData and how they are still to be cut; other data as they are."""
     if is_mudata(data):
-        return views_of(data, None if is_word(views, "whole") else views), "whole"
+        return views_of(data, None if is_word(views, "whole") else views, join=join), "whole"
     if not is_anndata(data):
         return data, views
     if not isinstance(views, str) or views in ("whole", "columns"):
@@ -174,7 +178,7 @@ def _cut(table: NamedTable, groups: list[str]) -> dict[str, NamedTable]:
     }
 
 
-def _modalities(data: Any, views: str | None, layer: str | None) -> dict[str, NamedTable]:
+def _modalities(data: Any, views: str | None, layer: str | None, join: str) -> dict[str, NamedTable]:
     if views not in (None, "modalities") or layer is not None:
         given = f"views={views!r}" if layer is None else f"layer={layer!r}"
         raise UnknownViews(f"{given} does not go with MuData, whose views are its modalities: leave it out.")
@@ -186,6 +190,8 @@ def _modalities(data: Any, views: str | None, layer: str | None) -> dict[str, Na
         )
         for name, part in data.mod.items()
     }
+    if join != "strict":
+        return parts
     everyone = NamedTable(np.empty((data.n_obs, 0)), [], _names(data.obs_names))
     tables = align_rows({"the MuData": everyone, **parts})
     return {name: tables[name] for name in parts}

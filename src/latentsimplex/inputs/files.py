@@ -57,6 +57,7 @@ def read_data(
     roles: ColumnRoles | None = None,
     memory_limit: float = math.inf,
     missing: str = "raise",
+    join: str = "strict",
 ) -> Given:
     """Return the data in one or several files, and how they are cut into views.
 
@@ -75,6 +76,8 @@ def read_data(
         In bytes: what a file may hold.
     missing : "raise" or "pairwise"
         Whether missing cells are refused.
+    join : "strict", "inner" or "outer"
+        Whether samples must be the same in all files; otherwise the estimator, given the same word, matches them.
 
     Raises
     ------
@@ -100,9 +103,9 @@ def read_data(
             )
         tables = _named_by_file(paths, roles, memory_limit, missing)
         roles.check_dropped()
-        return Given(align_rows(tables), "whole")
+        return Given(align_rows(tables) if join == "strict" else tables, "whole")
     (path,) = paths
-    found, cut = _read(path, roles, memory_limit, missing, views, layer)
+    found, cut = _read(path, roles, memory_limit, missing, views, layer, join)
     roles.check_dropped()
     if cut == "whole":
         return Given(found, "whole")
@@ -121,13 +124,14 @@ def _read(
     missing: str,
     views: str = "whole",
     layer: str | None = None,
+    join: str = "strict",
 ) -> tuple[Found, str]:
     """Return what is in a file, and how it is still to be cut."""
     kind = _kind(path)
     cut = views
     with interrupted_while(f"reading {path.name}"):
         if kind in CONTAINERS:
-            found, cut = _container_views(path, views, layer)
+            found, cut = _container_views(path, views, layer, join)
         elif views in ("whole", "columns") or Path(views).is_file():
             found = READERS[kind](path, roles, memory_limit)
         else:
@@ -239,11 +243,11 @@ def _read_numpy(path: Path, roles: ColumnRoles, memory_limit: float) -> Found:
     return read_arrays(path, _stem(path), memory_limit)
 
 
-def _container_views(path: Path, views: str, layer: str | None) -> tuple[Found, str]:
+def _container_views(path: Path, views: str, layer: str | None, join: str) -> tuple[Found, str]:
     """Return the views of an AnnData or a MuData in a file; columns and files of groups cut its X as any table."""
     data = read_container(path)
     if _kind(path) == ".h5mu":
-        return views_of(data, None if views == "whole" else views), "whole"
+        return views_of(data, None if views == "whole" else views, join=join), "whole"
     if views == "columns" or (views not in data.var and Path(views).is_file()):
         return views_of(data, "whole", layer), views
     return views_of(data, views, layer), "whole"

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from latentsimplex.base.types import Array
+from latentsimplex.base.wording import count_noun
 from latentsimplex.inputs.numbers import read_cells
 
 
@@ -21,7 +25,6 @@ class NamedTable:
 
     Where some columns hold categories, the values are objects: numbers, and text or None.
 
-    >>> import numpy as np
     >>> from latentsimplex.inputs.views import as_views
     >>> as_views(NamedTable(np.eye(2), ["age", "height"], ["anna", "bert"]), "columns").sample_names
     ['anna', 'bert']
@@ -41,15 +44,36 @@ class NamedTable:
         return NamedTable(self.values[[position[name] for name in names]], self.columns, names)
 
 
+JOINS = ("strict", "inner", "outer")
+"""What may be done about named samples that not all views have: refuse them, leave them out, keep them."""
+
+
+class MatchedRows(NamedTuple):
+    """Samples of several tables, matched by name.
+
+    Attributes
+    ----------
+    samples : list of str or None
+        The names of the samples; None where no table names its rows.
+    orders : list of lists of int, or None
+        For each table, its rows in the order of the samples; None where they stay as they are.
+    present : (V, n) array or None
+        Which samples each table has; None if each has all of them.
+    """
+
+    samples: list[str] | None
+    orders: list[list[int] | None]
+    present: np.ndarray | None = None
+
+
 def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
     """Return the tables with rows matched by name, as :func:`match_rows` does.
 
-    >>> import numpy as np
     >>> first, second = NamedTable(np.eye(2), ["x", "y"], ["a", "b"]), NamedTable(np.eye(2), ["x", "y"], ["b", "a"])
     >>> align_rows({"first": first, "second": second})["second"].values.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    samples, orders = match_rows(list(tables), [table.index for table in tables.values()])
+    samples, orders, _ = match_rows(list(tables), [table.index for table in tables.values()])
     return {
         name: table if samples is None or order is None else table.rows(samples)
         for (name, table), order in zip(tables.items(), orders, strict=True)
@@ -57,12 +81,12 @@ def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
 
 
 def match_rows(
-    tables: Sequence[str], names: Sequence[list[str] | None]
-) -> tuple[list[str] | None, list[list[int] | None]]:
-    """Return the names of the samples and, for each table, the order that brings its rows into theirs, or raise.
+    tables: Sequence[str], names: Sequence[list[str] | None], join: str = "strict"
+) -> MatchedRows:
+    """Return the samples of some tables and, for each table, the order that brings its rows into theirs, or raise.
 
-    The first table with names gives the order. One without names goes by position, which it can only where all others
-    have one order. No order is that of rows that stay where they are.
+    Samples are in order of first appearance. A table without names goes by position, which it can only where all
+    others have the same samples in one order.
 
     Parameters
     ----------
@@ -70,33 +94,51 @@ def match_rows(
         What errors call the tables.
     names : sequence of lists of str, or None
         Of the rows of each table.
+    join : "strict", "inner" or "outer"
+        Names that differ raise, or the samples that all tables have are kept, or those that any has.
 
     Examples
     --------
-    >>> match_rows(["one", "two", "three"], [["a", "b"], ["b", "a"], ["a", "b"]])
+    >>> match_rows(["one", "two", "three"], [["a", "b"], ["b", "a"], ["a", "b"]])[:2]
     (['a', 'b'], [None, [1, 0], None])
+    >>> match_rows(["one", "two"], [["a", "b"], ["c", "a"]], "outer").samples
+    ['a', 'b', 'c']
     """
     orders: list[list[int] | None] = [None] * len(names)
-    named = [(i, own) for i, own in enumerate(names) if own is not None]
+    named = {i: own for i, own in enumerate(names) if own is not None}
     if not named:
-        return None, orders
-    first, samples = named[0]
+        return MatchedRows(None, orders)
+    first, samples = next(iter(named.items()))
     if len(named) > 1:
         _check_unique(tables[first], samples)
-    moved = [i for i, own in named if own != samples]
+    moved = [i for i, own in named.items() if own != samples]
     for i in moved:
-        own = names[i] or []
-        _check_unique(tables[i], own)
-        _check_same_samples(tables[first], samples, tables[i], own)
-        place = {name: j for j, name in enumerate(own)}
-        orders[i] = [place[name] for name in samples]
+        _check_unique(tables[i], named[i])
+        if join == "strict":
+            _check_same_samples(tables[first], samples, tables[i], named[i])
     if moved and len(named) < len(names):
         unnamed = next(table for table, own in zip(tables, names, strict=True) if own is None)
         raise ValueError(
             f"{unnamed} has no row names, and {tables[first]} and {tables[moved[0]]} have theirs in different orders: "
             "name its rows too, or put all views in one order."
         )
-    return samples, orders
+    if not moved:
+        return MatchedRows(samples, orders)
+    places = {i: {name: j for j, name in enumerate(own)} for i, own in named.items()}
+    if join == "outer":
+        samples = list(dict.fromkeys(chain.from_iterable(named.values())))
+    elif join == "inner":
+        samples = [name for name in samples if all(name in place for place in places.values())]
+        if len(samples) < 2:
+            raise ValueError(
+                f'{count_noun(len(samples), "sample")} of {tables[first]} is in all views: name samples alike in all '
+                'views, or keep those that only some have with join="outer".'
+            )
+    for i, own in named.items():
+        if own != samples:
+            orders[i] = [places[i][name] for name in samples if name in places[i]]
+    present = np.array([[name in places[i] for name in samples] for i in named])
+    return MatchedRows(samples, orders, None if present.all() else present)
 
 
 def _check_unique(table: str, names: list[str]) -> None:
@@ -119,7 +161,10 @@ def _check_same_samples(first: str, samples: list[str], second: str, others: lis
         problem += f", and has {len(extra)} that are not in {first}, such as {extra[0]!r}" if extra else ""
     else:
         problem = f"{first} lacks {len(extra)} of the {len(others)} samples of {second}, such as {extra[0]!r}"
-    raise ValueError(f"{problem}: name samples alike in all views, and keep those that all views share.")
+    raise ValueError(
+        f'{problem}: name samples alike in all views, or keep those that all views have with join="inner", or all of '
+        'them with join="outer".'
+    )
 
 
 def _list_absent(names: list[str], others: list[str]) -> list[str]:

@@ -14,9 +14,10 @@ AnnData                                   as a frame: X, or what ``views`` says
 MuData                                    one per modality
 ========================================= ===================================================================
 
-Rows are matched by name: views whose names are in another order are put into that of the first view that has names, and
-other names raise. An index that is 0, 1, ..., n - 1 in every view is no names. What has no index, such as an array, is
-matched by position, and so it cannot stand beside views in different orders.
+Rows are matched by name: views whose names are in another order are put into that of the first view that has names. An
+index that is 0, 1, ..., n - 1 in every view is no names. What has no index, such as an array, is matched by position,
+and so it cannot stand beside views in different orders. Other names raise or, as ``join`` says, the samples that all
+views have are kept, or all samples; a view then has rows for those that are present in it.
 
 A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input stays sparse and is made dense one
 view at a time or, where a view is wide, a few features at a time (:mod:`latentsimplex.base.wide_table`).
@@ -33,18 +34,25 @@ import numpy as np
 from scipy import sparse
 
 from latentsimplex.base.libraries import FRAME_LIBRARIES, is_instance_of
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.id_columns import check_id_columns
-from latentsimplex.inputs.named_table import match_rows
+from latentsimplex.inputs.named_table import MatchedRows, match_rows
 from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
+
+HANDFUL = 5
+"""The fewest samples of a view that others have more samples than."""
 
 
 @dataclass(frozen=True)
 class Views(Sequence[Array]):
     """Views of the same samples: ``views[v]`` is a dense float64 array (n, p_v).
+
+    Where samples are absent from views, ``present`` (V, n) says which each view has, and ``views[v]`` has rows for
+    these alone.
 
     >>> data = as_views({"height": [[1.0], [2.0]], "shape": [[0.0, 1.0], [1.0, 0.0]]})
     >>> len(data), data.n_samples, data.names, data[1].shape
@@ -62,6 +70,7 @@ class Views(Sequence[Array]):
     has_missing: bool = False
     columns: Callable[[int], list[str] | None] | None = None
     units: Callable[[int], Array | None] = lambda v: None
+    present: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -74,14 +83,28 @@ class Views(Sequence[Array]):
         return self.stack[members[0] : members[-1] + 1] if in_a_row else self.stack[members]
 
     def take_samples(self, rows: Indices) -> Views:
-        """Return the views of some samples."""
+        """Return the views of some samples, in order."""
+
+        def load(v: int) -> Any:
+            if self.present is None:
+                return self.load(v)[rows]
+            there = rows[self.present[v, rows]]
+            return self.load(v)[np.cumsum(self.present[v])[there] - 1]
+
         return replace(
             self,
             sample_names=None if self.sample_names is None else [self.sample_names[i] for i in rows],
             n_samples=len(rows),
-            load=lambda v: self.load(v)[rows],
+            load=load,
             stack=None if self.stack is None else self.stack[:, rows],
+            present=None if self.present is None else self.present[:, rows],
         )
+
+    def find_samples(self, v: int) -> Indices | None:
+        """Return the samples that a view has; None if it has all."""
+        if self.present is None or self.present[v].all():
+            return None
+        return np.flatnonzero(self.present[v])
 
     def name_features(self, v: int) -> list[str]:
         """Return the names of a view's features: x0, x1, ... where the data have none."""
@@ -103,8 +126,19 @@ class Views(Sequence[Array]):
         held = self.load(v)
         return WideTable(held) if is_wide(held) and not self.has_missing else _dense(held)
 
+    def table_of_all(self, v: int) -> Array | WideTable | PartialTable:
+        """Return a view as a table of all samples: a partial one where some are absent."""
+        samples = self.find_samples(v)
+        return self.table(v) if samples is None else PartialTable(self.table(v), samples, self.n_samples)
 
-def as_views(data: Any, views: Any = "whole", precomputed: bool = False, missing: str = "raise") -> Views:
+
+def as_views(
+    data: Any,
+    views: Any = "whole",
+    precomputed: bool = False,
+    missing: str = "raise",
+    join: str = "strict",
+) -> Views:
     """Return the views of ``data``, or raise one clear error.
 
     Parameters
@@ -116,9 +150,11 @@ def as_views(data: Any, views: Any = "whole", precomputed: bool = False, missing
         Each view is an n x n similarity; one 2-D array is then one view.
     missing : "raise" or "pairwise"
         Whether missing cells are refused.
+    join : "strict", "inner" or "outer"
+        What is done about named samples that not all views have.
     """
     if hasattr(data, "obs"):
-        data, views = open_container(data, views)
+        data, views = open_container(data, views, join)
     is_whole = isinstance(views, str) and views == "whole"
     if not is_whole:
         check_grouping(views)
@@ -138,7 +174,7 @@ def as_views(data: Any, views: Any = "whole", precomputed: bool = False, missing
             f"views={_short(views)} cuts one 2-D table into views, but the data already hold {len(parts)} views: "
             'leave views="whole".'
         )
-    return _from_parts(parts, labels, names, precomputed, missing)
+    return _from_parts(parts, labels, names, precomputed, missing, join)
 
 
 def _is_collection(data: Any) -> bool:
@@ -159,7 +195,7 @@ def _n_dimensions(item: Any) -> int:
 
 
 def _from_parts(
-    parts: list[Any], labels: list[str], names: list[str], precomputed: bool, missing: str
+    parts: list[Any], labels: list[str], names: list[str], precomputed: bool, missing: str, join: str
 ) -> Views:
     if not parts:
         raise ValueError("The data hold no views (an empty collection): pass at least one table of samples.")
@@ -169,33 +205,53 @@ def _from_parts(
     tables = [check_table(one.table, label, missing) for one, label in zip(read, labels, strict=True)]
     row_names = _names_of_rows(parts)
     _check_unnamed(parts, labels, row_names)
-    sample_names, orders = match_rows(labels, row_names) if any(row_names) else (None, [])
-    for v, order in enumerate(orders):
+    matched = match_rows(labels, row_names, join) if any(row_names) else MatchedRows(None, [])
+    for v, order in enumerate(matched.orders):
         if order is not None:
             # of similarities and distances between samples the columns are samples too
             square = precomputed or _column_names(parts[v]) == row_names[v]
             moved = tables[v][order][:, order] if square else tables[v][order]
             tables[v] = read_numbers(moved, labels[v])
-    first = tables[0].shape[0]
-    for table, label in zip(tables, labels, strict=True):
-        if table.shape[0] != first:
-            raise ValueError(
-                f"{label} has {table.shape[0]} rows and {labels[0]} has {first}: "
-                "all views must describe the same samples."
-            )
+    if matched.present is None:
+        _check_lengths(tables, labels, join)
+    else:
+        _check_handful(tables, labels)
     _warn_if_sparse(tables)
     return Views(
         names=names,
-        sample_names=sample_names,
+        sample_names=matched.samples,
         feature_names=None,
-        n_samples=first,
+        n_samples=tables[0].shape[0] if matched.present is None else matched.present.shape[1],
         widths=[table.shape[1] for table in tables],
         load=lambda v: tables[v],
         frame_library=_find_frame_library(parts),
         has_missing=any(map(_has_missing, tables)),
         columns=lambda v: read[v].names,
         units=lambda v: read[v].units,
+        present=matched.present,
     )
+
+
+def _check_lengths(tables: Sequence[Any], labels: list[str], join: str) -> None:
+    first = tables[0].shape[0]
+    for table, label in zip(tables, labels, strict=True):
+        if table.shape[0] != first:
+            lengths = f"{label} has {table.shape[0]} rows and {labels[0]} has {first}"
+            raise ValueError(
+                f"{lengths}: all views must describe the same samples."
+                if join == "strict"
+                else f"{lengths}, and nothing names them: give frames with an index, by which join={join!r} can tell "
+                "which samples each view has."
+            )
+
+
+def _check_handful(tables: Sequence[Any], labels: list[str]) -> None:
+    for table, label in zip(tables, labels, strict=True):
+        if table.shape[0] < HANDFUL:
+            raise ValueError(
+                f"{label} has {table.shape[0]} of the samples, too few to compare with one another: give a view of "
+                f"{HANDFUL} samples or more, or leave it out."
+            )
 
 
 def _is_plain_stack(data: Any) -> bool:

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.base.arrays import is_tensor
+from latentsimplex.base.arrays import is_tensor, to_host
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import is_wide_shape
 from latentsimplex.inputs.views import Views
+from latentsimplex.pairs.absent_pairs import Filling, Followed, fill_pairs
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.memory_budget import Storage, count_readers
 from latentsimplex.pairs.protocol import Backend, PairValues
@@ -67,6 +68,7 @@ class ViewReader:
         self.views, self.kernel, self.divergence, self.workers = views, kernel, divergence, workers
         self.cache = cache
         self.n_samples, self._widths = views.n_samples, np.array(views.widths)
+        self.filling: Filling | None = None
 
     def read(self, members: Indices, F: np.ndarray) -> tuple[Array, np.ndarray]:
         """Write f(s) of some views into F (b, m); return the sums of const(s), and which views are not constant."""
@@ -77,8 +79,10 @@ class ViewReader:
 
         def read_batch(rows: slice) -> None:
             kernel, tables = self.load_tables(members[rows])
-            r = read_exponents(kernel, tables, self.name_views(members[rows]), F[rows], self.cache)
+            out = F[rows] if tables.shape[1] == self.n_samples else None
+            r = read_exponents(kernel, tables, self.name_views(members[rows]), out, self.cache)
             informative[rows] = r.any(axis=1)
+            r = self.fill(members[rows], r)
             write_pair_values(r, LEAST_EXPONENT, MOST_EXPONENT, forward, F[rows], constants[rows])
 
         batches = self.cut_into_batches(members, BATCH_ENTRIES)
@@ -86,6 +90,25 @@ class ViewReader:
         for start in range(0, len(batches), at_once):
             list(self.workers.map(read_batch, batches[start : start + at_once]))
         return constants, informative
+
+    def fill_absent(self, followed: Followed, weights: Array | None) -> None:
+        """Decide what stands for the pairs that views lack, by what is known of patterns and what views count."""
+
+        def read_present(v: int) -> tuple[Indices, Array]:
+            member, samples = np.array([v]), self.views.find_samples(v)
+            r = read_exponents(*self.load_tables(member), self.name_views(member), cache=self.cache)
+            return np.arange(self.n_samples) if samples is None else samples, r[0]
+
+        self.filling = fill_pairs(
+            read_present, followed, weights, self.divergence, self.n_samples, self.workers
+        )
+
+    def fill(self, members: Indices, r: Any) -> Any:
+        """Return exponents (b, m) of all pairs, given those of the samples that the views have."""
+        samples = self.views.find_samples(int(members[0]))
+        if self.filling is None or samples is None:
+            return r
+        return self.filling.spread(int(members[0]), samples, to_host(r[0]))[None]
 
     def load_tables(self, members: Indices) -> tuple[Kernel, Any]:
         """Return the tables (b, n, p) of a batch, and the kernel that reads them."""
@@ -96,13 +119,17 @@ class ViewReader:
         return lambda i: f"view {self.views.names[members[i]]!r}"
 
     def cut_into_batches(self, members: Indices, entries: int) -> list[slice]:
-        """Return runs of views with one number of features, none with more entries of matrices or tables than that."""
+        """Return runs of views with one number of features, none with more entries of matrices or tables than that.
+
+        Views that lack samples are read one by one.
+        """
         widths = self._widths[members]
         ends = [*(np.flatnonzero(np.diff(widths)) + 1).tolist(), len(members)]
         batches, first = [], 0
         for end in ends:
             n, p = self.n_samples, int(widths[first])
-            most = 1 if is_wide_shape(n, p) else max(1, entries // (n * max(n, p)))
+            is_alone = is_wide_shape(n, p) or self.views.present is not None
+            most = 1 if is_alone else max(1, entries // (n * max(n, p)))
             batches += [slice(i, min(i + most, end)) for i in range(first, end, most)]
             first = end
         return batches

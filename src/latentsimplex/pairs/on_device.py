@@ -16,6 +16,7 @@ from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.views import Views
+from latentsimplex.pairs.absent_pairs import Followed, follow_one
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.in_memory import InMemoryPairs, ViewReader, dequantise
 from latentsimplex.pairs.memory_budget import Storage
@@ -52,6 +53,7 @@ class DeviceReader(ViewReader):
             names = self.name_views(members[rows])
             r = read_exponents(kernel, self._move_tables(tables), names, cache=self.cache)
             informative[rows] = to_host((r != 0).any(-1)).astype(bool)
+            r = self.fill(members[rows], r)
             constants[rows] = to_host(self._write_values(convert_like(r, F), F[rows]))
         return constants, informative
 
@@ -170,9 +172,16 @@ def make_pairs(
     keep: Storage,
     weights: Array | None = None,
     members: Indices | None = None,
+    followed: Followed | None = None,
 ) -> InMemoryPairs:
-    """Return the pair values of views, of all or of some members, on a device of torch or, for None, in memory."""
+    """Return the pair values of views, of all or of some members, on a device of torch or, for None, in memory.
+
+    Where samples are absent from views, their pairs are filled by the patterns that are ``followed``, as far as these
+    are known.
+    """
     reading: tuple[Any, ...] = (views, kernel, divergence, workers, cache)
-    if device is None:
-        return InMemoryPairs(ViewReader(*reading), backend, keep, weights, members)
-    return DevicePairs(DeviceReader(device, *reading), backend, keep, weights, members)
+    reader = ViewReader(*reading) if device is None else DeviceReader(device, *reading)
+    if views.present is not None:
+        reader.fill_absent(followed or follow_one(len(views), members), weights)
+    make = InMemoryPairs if device is None else DevicePairs
+    return make(reader, backend, keep, weights, members)

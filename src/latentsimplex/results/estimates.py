@@ -16,7 +16,7 @@ from latentsimplex.inputs.views import Views
 from latentsimplex.model.problem import State, drop_unused_columns, used_columns
 from latentsimplex.results.consensus import form_consensus
 from latentsimplex.results.joint_labels import joint_labels, match_labels
-from latentsimplex.results.results import Results, Stage
+from latentsimplex.results.results import Results, Stage, find_placed
 from latentsimplex.search.multistart import Search
 
 SAME_CLUSTERS = 0.5
@@ -59,7 +59,9 @@ def assemble_results(
     if search is None:
         initial[searched] = 0
     estimates = add_constant_views(found, informative, n_views, views.n_samples)
-    pattern_labels = np.array([joint_labels(W) for W in estimates.memberships])
+    placed = find_placed(views.present, estimates.view_patterns, len(estimates.memberships))
+    estimates = estimates._replace(memberships=share_unplaced(estimates.memberships, placed))
+    pattern_labels = label_patterns(estimates.memberships, placed)
     found_trees = find_trees(trees, initial, estimates.view_patterns, len(pattern_labels))
     levels = [list_levels(*each) for each in zip(found_trees, pattern_labels, strict=True)]
     averaged = [average_numbers(*each) for each in zip(found_trees, estimates.memberships, strict=True)]
@@ -87,7 +89,27 @@ def assemble_results(
         evidence=[own for _, own in levels],
         settings=settings,
         frame_library=views.frame_library,
+        present=views.present,
     )
+
+
+def share_unplaced(memberships: list[Array], placed: np.ndarray | None) -> list[Array]:
+    """Return memberships in which samples that are in no view of a pattern have the shares of its clusters."""
+    if placed is None:
+        return memberships
+    return [
+        np.where(seen[:, None], W, W[seen].mean(axis=0)) for W, seen in zip(memberships, placed, strict=True)
+    ]
+
+
+def label_patterns(memberships: list[Array], placed: np.ndarray | None) -> np.ndarray:
+    """Return the joint labels of each pattern (patterns, n); samples in none of its views have the largest cluster."""
+    if placed is None:
+        return np.array([joint_labels(W) for W in memberships])
+    found = np.array([W.argmax(axis=1) for W in memberships])
+    for labels, W, seen in zip(found, memberships, placed, strict=True):
+        labels[seen] = joint_labels(W[seen])
+    return found
 
 
 def find_trees(
@@ -108,16 +130,30 @@ def find_trees(
 def list_levels(tree: ClusterTree | None, labels: np.ndarray) -> tuple[list[Level], Array]:
     """Return the levels and the evidence of a pattern; without a tree its labels alone, and no evidence."""
     if tree is not None:
-        return tree.levels, tree.evidence
+        return fill_unseen(tree.levels), tree.evidence
     one = Level(np.zeros(len(labels), dtype=np.intp), 0.0)
     return ([one] if not labels.any() else [one, Level(labels, 0.0)]), np.empty(0)
+
+
+def fill_unseen(levels: list[Level]) -> list[Level]:
+    """Return levels in which samples without a cluster, -1, are where those of the largest cluster are.
+
+    >>> [level.labels.tolist() for level in fill_unseen([Level(np.array([0, 1, -1, 1]), 0.0)])]
+    [[0, 1, 1, 1]]
+    """
+    finest = levels[-1].labels
+    seen = finest >= 0
+    if seen.all():
+        return levels
+    like = int(np.argmax(finest == np.bincount(finest[seen]).argmax()))
+    return [Level(np.where(seen, own.labels, own.labels[like]), own.evidence) for own in levels]
 
 
 def average_numbers(tree: ClusterTree | None, W: Array) -> Array:
     """Return X, a pattern's co-assignments averaged over numbers of clusters being X X^T; without a tree W."""
     if tree is None or tree.n_clusters != W.shape[1]:
         return W
-    columns = match_labels(tree.labels, W)
+    columns = match_labels(fill_unseen(tree.levels)[-1].labels, W)
     if (
         columns == W.argmax(axis=1)
     ).mean() < SAME_CLUSTERS:  # EM went on to other clusters, or from another group's

@@ -44,6 +44,8 @@ FITTED = {
     "start_losses_": "start_losses",
     "start_agreement_": "start_agreement",
     "initial_view_patterns_": "initial_view_patterns",
+    "present_": "present",
+    "placed_": "placed",
 }
 """The attributes of a fitted estimator, and what each is called in its results."""
 
@@ -117,6 +119,8 @@ class Results:
         The estimator's parameters at the time of the fit.
     frame_library : str or None
         "pandas" or "polars" where the data were frames, which frames of the results are too.
+    present : (V, n) array of bool, or None
+        Which samples each view has; None if each has all of them.
     """
 
     view_names: np.ndarray
@@ -142,6 +146,7 @@ class Results:
     evidence: list[Array]
     settings: dict[str, Any]
     frame_library: str | None = None
+    present: np.ndarray | None = None
 
     def __repr__(self) -> str:
         clusters = ", ".join(map(str, self.n_clusters))
@@ -151,6 +156,11 @@ class Results:
     def n_samples(self) -> int:
         """Number of samples."""
         return self.pattern_labels.shape[1]
+
+    @property
+    def placed(self) -> np.ndarray | None:
+        """Which samples are in some view of each pattern (patterns, n); None if all are."""
+        return find_placed(self.present, self.view_patterns, self.n_patterns)
 
     @property
     def n_views(self) -> int:
@@ -242,6 +252,18 @@ class Results:
         )
 
 
+def find_placed(present: np.ndarray | None, view_patterns: np.ndarray, n_patterns: int) -> np.ndarray | None:
+    """Return which samples are in some view of each pattern (patterns, n), given those of views; None if all are.
+
+    >>> find_placed(np.array([[True, False], [True, True]]), np.array([0, 1]), 2).tolist()
+    [[True, False], [True, True]]
+    """
+    if present is None:
+        return None
+    placed = np.array([present[view_patterns == l].any(axis=0) for l in range(n_patterns)])
+    return None if placed.all() else placed
+
+
 def results_of(model: Any) -> Results:
     """Return what a fitted estimator found; results stand for themselves."""
     found = model if isinstance(model, Results) else getattr(model, "results_", None)
@@ -258,7 +280,8 @@ def results_of(model: Any) -> Results:
 def read_views_again(results: Results, data: Any) -> Views:
     """Return the views of the data that a model was fitted to, given again; ValueError for other data."""
     settings, precomputed = results.settings, isinstance(results.similarity, Precomputed)
-    views = as_views(data, settings["views"], precomputed, settings.get("missing", "raise"))
+    reading = settings.get("missing", "raise"), settings.get("join", "strict")
+    views = as_views(data, settings["views"], precomputed, *reading)
     if sum(views.widths) != results.n_features:  # in scikit-learn's words, which its checks look for
         raise ValueError(
             f"X has {sum(views.widths)} features, but LatentSimplexPosition is expecting {results.n_features} features "

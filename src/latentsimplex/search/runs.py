@@ -107,3 +107,12 @@ def finish_on_all_views(problem: Problem, fit: Fit, callback: Callback | None = 
     problem = until_settled(problem)
     state = fit.state._replace(rate=np.full_like(fit.state.rate, problem.schedule.rate))
     return run(problem, state, callback)
+
+
+def mean_coassignment(fit: Fit) -> float:
+    """Return the share of pairs that have a cluster in common, a mean over the views that have clusters; 1 if none."""
+    patterns, counts = np.unique(fit.expectation.eta.argmax(axis=1), return_counts=True)
+    shares = [np.bincount(fit.state.W[l].argmax(axis=1)) / fit.state.W.shape[1] for l in patterns]
+    same = np.array([np.square(share).sum() for share in shares])
+    clustered = same < 1
+    return float(np.average(same[clustered], weights=counts[clustered])) if clustered.any() else 1.0
