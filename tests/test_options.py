@@ -12,14 +12,15 @@ from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import NEVER, OPTIMIZERS, Model
 from latentsimplex.options import (
+    VIEW_SPREAD,
     check_device,
+    make_model,
     resolve_choices,
     resolve_optimizer,
     resolve_options,
 )
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.similarity import Diffusion, LocalScaling, Precomputed
-from latentsimplex.stages import VIEW_SPREAD, make_model
 
 X = np.arange(12.0).reshape(6, 2)
 

@@ -15,11 +15,11 @@ from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import NoPenalty
 from latentsimplex.model.problem import NOBODY, Expectation, Fit, State
-from latentsimplex.options import resolve_options
+from latentsimplex.options import make_model, resolve_options
 from latentsimplex.results.results import Stage
-from latentsimplex.search.runs import NATS_AT_LAST, NATS_BETWEEN
+from latentsimplex.search.runs import NATS_AT_LAST, NATS_BETWEEN, mean_coassignment
 from latentsimplex.similarity import AutoDiffusion, Diffusion, LocalScaling
-from latentsimplex.stages import Fitting, Reading, make_model, mean_coassignment
+from latentsimplex.stages import Fitting, Reading
 from problems import KINDS, same_partition
 
 pytestmark = pytest.mark.usefixtures("one_cloud", "_as_among_many_views")

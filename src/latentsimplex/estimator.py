@@ -13,7 +13,7 @@ from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.libraries import make_frame
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array
-from latentsimplex.options import check_settings, resolve_options
+from latentsimplex.options import PAPER, check_settings, resolve_options
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.fit_warnings import warn_of_weak_results
@@ -22,20 +22,6 @@ from latentsimplex.results.save_load import load_results, save_results
 from latentsimplex.results.tables import evidence_table, labels_table, memberships_table, views_table
 from latentsimplex.similarity import Precomputed
 from latentsimplex.stages import run_stages
-
-PAPER = {
-    "similarity": "local-scaling",
-    "divergence": "reverse",
-    "response": "identity",
-    "penalty": "group",
-    "temperature": 1.0,
-    "search": "plain",
-    "optimizer": "adam",
-    "n_init": 3,
-    "max_iter": 500,
-    "tol": 0.01,
-}
-"""The settings of the paper's text."""
 
 
 class LatentSimplexPosition(ClusterMixin, BaseEstimator):

@@ -20,8 +20,9 @@ from latentsimplex.base.checks import (
 from latentsimplex.base.interruption import stop_of_fits
 from latentsimplex.base.wording import show_value
 from latentsimplex.inputs.named_table import JOINS
-from latentsimplex.model.penalties import PENALTIES
-from latentsimplex.model.problem import NEVER, OPTIMIZERS, Schedule
+from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
+from latentsimplex.model.penalties import PENALTIES, Penalty
+from latentsimplex.model.problem import NEVER, OPTIMIZERS, Model, Schedule
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.similarity import Kernel, as_kernel
@@ -42,8 +43,24 @@ AUTO = {
     "penalty": "labels",
 }
 """What "auto" means for each option that does not depend on the data; docs/defaults.md says why."""
+PAPER = {
+    "similarity": "local-scaling",
+    "divergence": "reverse",
+    "response": "identity",
+    "penalty": "group",
+    "temperature": 1.0,
+    "search": "plain",
+    "optimizer": "adam",
+    "n_init": 3,
+    "max_iter": 500,
+    "tol": 0.01,
+}
+"""The settings of the paper's text."""
 MOST_PATTERNS = 10
 """Patterns that there may be under "auto"."""
+VIEW_SPREAD = 2.0
+"""How much less sure of its pattern a view is than its own nats say: views of one pattern differ in more ways than
+chance (docs/defaults.md)."""
 DEVICES = re.compile(r"cpu|torch|mps|cuda(:\d+)?")
 
 
@@ -202,3 +219,15 @@ def check_device(device: Any) -> str:
     raise ValueError(
         f'device={show_value(device)} is unknown: choose "cpu", "cuda", "cuda:1" and so on, "mps" or "torch".'
     )
+
+
+def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
+    """Return what is to be minimised for data of this size."""
+    if choices.penalty == "labels":
+        penalty: Penalty = ClusterPrice(label_prices(n_samples, n_clusters, temperature))
+    else:
+        penalty = PENALTIES[choices.penalty]
+    if "temperature" in choices.automatic and choices.penalty == "labels":
+        # pairs share samples, and no more than that: n^2 / 2 of them are n facts about a view's pattern at least
+        temperature = min(VIEW_SPREAD * temperature, max(temperature, n_samples / 2))
+    return Model(DIVERGENCES[choices.divergence], penalty, temperature, choices.response == "learned")

@@ -41,10 +41,8 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
-from latentsimplex.model.penalties import PENALTIES, Penalty
-from latentsimplex.model.problem import NOBODY, Fit, Listener, Model, Problem
-from latentsimplex.options import Choices, Options
+from latentsimplex.model.problem import NOBODY, Fit, Listener, Problem
+from latentsimplex.options import Choices, Options, make_model
 from latentsimplex.pairs.absent_pairs import Followed, follow_fit, follow_labels
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.memory_budget import Storage, choose_storage, measure_size, read_memory_limit
@@ -68,9 +66,6 @@ from latentsimplex.similarity.walk_eigenvectors import CACHED_BYTES, Eigenvector
 
 logger = logging.getLogger("latentsimplex")
 
-VIEW_SPREAD = 2.0
-"""How much less sure of its pattern a view is than its own nats say: views of one pattern differ in more ways than
-chance (docs/defaults.md)."""
 SEARCHED_VIEWS = 100
 """Views for each pattern there may be that a search with moves looks at. A pattern with a tenth of an equal share
 of the views has ten of them then, whose mean is three times less noisy than a view. In the end all take part."""
@@ -86,8 +81,7 @@ SEARCHED_CLUSTERS = 10
 
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
-    precomputed = isinstance(options.kernel, Precomputed)
-    views = as_views(X, options.views, precomputed, options.missing, options.join)
+    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
     n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
     n_patterns = min(options.n_patterns, len(views))
     candidates = list_candidates(views.widths)
@@ -205,8 +199,7 @@ class Fitting:
         if not groups:
             reading = Reading(choices, kernel, None)
             stage = self._record_stage("search", reading, 1.0, len(varying))
-            nothing = np.empty(0, dtype=np.intp)
-            return Found(None, varying, nothing, None, reading, (stage,), trees)
+            return Found(None, varying, np.empty(0, dtype=np.intp), None, reading, (stage,), trees)
         self.listener.stage("refining memberships")
         is_broad = kernel.scale == "broad"
         if is_broad and "as shares" not in dict(kernel.features).values():
@@ -223,7 +216,8 @@ class Fitting:
         coassignment = float(np.average([same[pattern_of[v]] for v in members]))
         choices = choices if is_broad else choices.for_coassignments()
         kernel = kernel.for_refinement(coassignment)
-        landmarks = draw_landmarks(clusterings, REFINED_BY, REFINED_CLUSTER)
+        presence = [] if self.views.present is None else list(self.views.present.astype(np.intp))
+        landmarks = draw_landmarks([*clusterings, *presence], REFINED_BY, REFINED_CLUSTER)
         some = self._take_samples(landmarks)
         reading = Reading(choices, kernel, some._measure_temperatures(choices, kernel))
         n_clusters = max(tree.n_clusters for tree in trees.patterns)
@@ -236,13 +230,12 @@ class Fitting:
             [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)],
             self.listener.follow(0),
         )
-        if self.views.present is not None:
+        if presence:
             fit = some._go_on(fit, reading, members, informative, n_clusters)
         W = np.array([self._settle(*each, landmarks) for each in zip(groups, fit.state.W, strict=True)])
         fit = fit._replace(state=fit.state._replace(W=W))
-        first = self._record_stage(
-            "search", Reading(choices, found_by, None), stage.temperature, len(varying)
-        )
+        found_with = Reading(choices, found_by, None)
+        first = self._record_stage("search", found_with, stage.temperature, len(varying))
         first = replace(first, search="splits", evidence=max(tree.strength for tree in trees.patterns))
         search = Search(fit, start, np.array([fit.loss_curve[-1]]), np.ones(1))
         return Found(search, varying, informative, None, reading, (first, stage), trees)
@@ -258,7 +251,7 @@ class Fitting:
         neighbours = list(self.workers.map(partial(find_neighbours, n_neighbours=n_votes), coordinates))
         placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept])
         settled = settle_memberships(neighbours, labels[seen], placed, group.tree.is_broad)
-        every = np.tile(settled.mean(axis=0), (len(labels), 1))
+        every = np.tile(settled.mean(axis=0), (len(labels), 1))  # also for samples in none of the views
         every[seen] = settled
         return every
 
@@ -311,20 +304,12 @@ class Fitting:
     def fill_again(self, found: Found) -> Found:
         """Go on from a search, the pairs that views lack filled by the patterns that it found."""
         assert found.search is not None
-        fit = self._go_on(found.search.fit, found.reading, found.members, found.informative, None)
+        fit = self._go_on(found.search.fit, found.reading, found.members, found.informative)
         return found._replace(search=found.search._replace(fit=fit))
 
-    def _go_on(
-        self,
-        fit: Fit,
-        reading: Reading,
-        members: Indices | None,
-        informative: Indices,
-        n_clusters: int | None,
-    ) -> Fit:
-        """Run EM from a fit again, the pairs that views lack filled by what it found."""
-        followed = self._follow(fit, informative)
-        problem = self._pose("refinement", reading, members, n_clusters, followed)[0]
+    def _go_on(self, fit: Fit, reading: Reading, members: Any, seen: Indices, g: int | None = None) -> Fit:
+        """Run EM again from a fit to some views, the pairs that they lack filled by what it found."""
+        problem, _, _ = self._pose("refinement", reading, members, g, self._follow(fit, seen))
         return finish_on_all_views(problem, fit, self.listener.follow(0))
 
     def _follow(self, fit: Fit, informative: Indices) -> Followed:
@@ -413,15 +398,3 @@ def looks_for_splits(options: Options, views: Views) -> bool:
     """Return whether clusters are found by splits: in a few views, where the data choose the similarity."""
     priced = options.choices.penalty == "labels" and options.choices.search == "moves"
     return options.kernel is None and priced and len(views) <= FEW_VIEWS
-
-
-def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
-    """Return what is to be minimised for data of this size."""
-    if choices.penalty == "labels":
-        penalty: Penalty = ClusterPrice(label_prices(n_samples, n_clusters, temperature))
-    else:
-        penalty = PENALTIES[choices.penalty]
-    if "temperature" in choices.automatic and choices.penalty == "labels":
-        # pairs share samples, and no more than that: n^2 / 2 of them are n facts about a view's pattern at least
-        temperature = min(VIEW_SPREAD * temperature, max(temperature, n_samples / 2))
-    return Model(DIVERGENCES[choices.divergence], penalty, temperature, choices.response == "learned")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -142,7 +142,7 @@ class ClusterTree:
         return replace(self, levels=levels, nodes=[])
 
     def spread(self, rows: Indices, n: int) -> ClusterTree:
-        """Return the tree of n samples, of which these rows are the ones it was grown on; others have no cluster, -1."""
+        """Return the tree of n samples, of which it was grown on these rows; others have no cluster, -1."""
 
         def spread_labels(labels: np.ndarray) -> np.ndarray:
             every = np.full(n, -1, dtype=labels.dtype)
@@ -154,7 +154,7 @@ class ClusterTree:
         return replace(self, levels=levels, nodes=nodes)
 
 
-def grow_tree(tables: Sequence[Array | WideTable], bounds: Bounds, workers: Workers) -> ClusterTree:
+def grow_tree(tables: Sequence[Any], bounds: Bounds, workers: Workers) -> ClusterTree:
     """Return the clusters of the samples that views show together; samples in none of the views have none, -1."""
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
@@ -211,6 +211,6 @@ def cut_pieces(rows: Indices, split: Split, most: int) -> list[Indices]:
     return [rows[rank[split.labels] == k] for k in range(min(most, int((sizes > 0).sum())))]
 
 
-def take_rows(X: Array | WideTable, rows: Indices) -> Array | WideTable:
+def take_rows(X: Any, rows: Indices) -> Any:
     """Return some samples of a view."""
     return X.take(rows) if isinstance(X, WideTable) else X[rows]

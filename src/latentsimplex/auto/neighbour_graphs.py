@@ -30,8 +30,6 @@ SETTLED, EXACT, ROUGH = 0.05, 1e-6, 5e-4
 """A mode is known when its residual is such a share of how far its eigenvalue is from the largest, within bounds."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
-LOCALLY, LEAST_LOCALLY, LOCAL_SHARE = 20, 3, 4
-"""The most neighbours that are taken for local, the fewest, and how many samples of a view there are for each."""
 FEW_FEATURES, FEW_OF = 15, 10
 """Trees find neighbours sooner than products of matrices do: in fewer features, and fewer than one sample in ten."""
 
@@ -96,28 +94,10 @@ def join_neighbours(neighbours: Sequence[Indices], n_neighbours: int) -> sparse.
     from latentsimplex.auto._graph_loops import join_rows
 
     n = len(neighbours[0])
-    starts, ends, weights = join_rows(np.array([keep_nearest(near, n_neighbours) for near in neighbours]))
+    starts, ends, weights = join_rows(np.array([near[:, :n_neighbours] for near in neighbours]))
     if len(ends) <= np.iinfo(ends.dtype).max:  # one type for both, or all of it would be copied
         starts = starts.astype(ends.dtype)
     return sparse.csr_matrix((weights, ends, starts), shape=(n, n), copy=False)
-
-
-def keep_nearest(near: Indices, n_neighbours: int) -> Indices:
-    """Return the first neighbours of each sample (n, k): as many, or of a view of fewer samples the same share.
-
-    A share of the samples is what broad graphs take; those that are local stay so.
-
-    >>> keep_nearest(np.array([[1, 2], [0, 2], [1, 0]]), 1).tolist()
-    [[1], [0], [1]]
-    """
-    near = near[:, :n_neighbours]
-    n, n_present = len(near), int((near[:, 0] >= 0).sum())
-    if n_present == n:
-        return near
-    locally = min(n_neighbours, LOCALLY, max(LEAST_LOCALLY, n_present // LOCAL_SHARE))
-    near = near.copy()
-    near[:, max(locally, n_neighbours * n_present // n) :] = -1
-    return near
 
 
 def slow_modes(graph: sparse.csr_matrix, n_modes: int) -> Modes:

@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from latentsimplex.auto.absent_rows import fill_absent, find_present
 from latentsimplex.auto.neighbour_graphs import measure_neighbours
 from latentsimplex.base.arrays import fill_missing
-from latentsimplex.base.partial_table import PartialTable, take_values
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array
 from latentsimplex.similarity.distances import OUTLYING
 
@@ -82,11 +83,10 @@ class CloudShape:
 def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
     """Return the shape of clouds like the coordinates (n, p_v) of views; missing cells count as means.
 
-    A sample that is absent from a view counts there as the sample most like it (:func:`fill_absent`).
+    Rows of absent samples are filled in (:func:`latentsimplex.auto.absent_rows.fill_absent`).
     """
     if any(isinstance(Z, PartialTable) for Z in tables):
-        present = np.array([find_present(Z) for Z in tables])
-        return replace(measure_cloud_shape(fill_absent(tables)), present=present)
+        return replace(measure_cloud_shape(fill_absent(tables)), present=find_present(tables))
     tables = [fill_missing(Z) for Z in tables]
     if sum(Z.shape[1] for Z in tables) > MANY_FEATURES:
         return _measure_many_features(tables)
@@ -106,41 +106,6 @@ def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
         [_find_discrete_values(column) for column in Z.T],
         [slice(start, end) for start, end in pairwise(ends.tolist())],
     )
-
-
-def find_present(Z: Any) -> np.ndarray:
-    """Return which samples (n,) a view has."""
-    return Z.present if isinstance(Z, PartialTable) else np.ones(len(Z), dtype=bool)
-
-
-def fill_absent(tables: Sequence[Any]) -> list[Array]:
-    """Return tables of all samples: an absent row is that of the sample most like it in the views that both have.
-
-    Rows of samples keep the shape that views have together, which means would flatten.
-
-    >>> one = np.array([[0.0], [0.1], [9.0]])
-    >>> fill_absent([one, PartialTable(np.array([[5.0], [7.0]]), np.array([0, 2]), 3)])[1].tolist()
-    [[5.0], [5.0], [7.0]]
-    """
-    n, present = len(tables[0]), np.array([find_present(Z) for Z in tables])
-    squares, shared = np.zeros((n, n)), np.zeros((n, n))
-    for table, own in zip(tables, present, strict=True):
-        Z = fill_missing(table.values if isinstance(table, PartialTable) else table)
-        Z = Z - Z.mean(axis=0)
-        norms = np.square(Z).sum(axis=1)
-        both = np.ix_(own, own)
-        squares[both] += (norms[:, None] + norms - 2 * Z @ Z.T) / max(norms.mean(), np.finfo(float).tiny)
-        shared[both] += 1
-    unlike = np.where(shared > 0, squares / np.maximum(shared, 1), np.inf)
-    np.fill_diagonal(unlike, np.inf)
-    filled = []
-    for table, own in zip(tables, present, strict=True):
-        if not isinstance(table, PartialTable):
-            filled.append(table)
-            continue
-        donors = np.where(own, np.arange(n), table.rows[unlike[:, table.rows].argmin(axis=1)])
-        filled.append(take_values(table.values, np.searchsorted(table.rows, donors)))
-    return filled
 
 
 def _measure_many_features(tables: Sequence[Array]) -> CloudShape:

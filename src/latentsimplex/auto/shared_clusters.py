@@ -19,6 +19,7 @@ from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree, take
 from latentsimplex.auto.neighbour_graphs import compare_samples, find_neighbours, support
 from latentsimplex.auto.splits import list_comparisons, local_sizes
 from latentsimplex.base.kmeans import sample_rows
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
@@ -50,7 +51,7 @@ class SharedClusters(NamedTuple):
 
 
 def find_shared_clusters(
-    tables: Sequence[Array | WideTable], bounds: Bounds, most_groups: int, workers: Workers
+    tables: Sequence[Array | WideTable | PartialTable], bounds: Bounds, most_groups: int, workers: Workers
 ) -> SharedClusters:
     """Return which views share clusters, and the clusters."""
     free = Bounds(1, bounds.most if bounds.exactly is None else None)
@@ -74,7 +75,9 @@ class ViewGroups:
     Views are grouped by some of the samples, ``rows``, unless these show no clusters.
     """
 
-    def __init__(self, tables: Sequence[Array | WideTable], bounds: Bounds, workers: Workers) -> None:
+    def __init__(
+        self, tables: Sequence[Array | WideTable | PartialTable], bounds: Bounds, workers: Workers
+    ) -> None:
         self.tables, self._bounds, self.workers = tables, bounds, workers
         self.rows = sample_rows(len(tables[0]), GROUPED_BY)
         is_whole = len(self.rows) == len(tables[0])

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from latentsimplex.auto.absent_rows import fill_absent
 from latentsimplex.auto.neighbour_graphs import (
     Modes,
     compare_samples,
@@ -37,7 +38,7 @@ from latentsimplex.auto.neighbour_graphs import (
 from latentsimplex.auto.neighbour_votes import place_by_landmarks
 from latentsimplex.auto.one_humped_clouds import CloudShape, measure_cloud_shape
 from latentsimplex.base.kmeans import kmeans, sample_rows
-from latentsimplex.base.partial_table import PartialTable, count_present
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, find_varying
@@ -108,7 +109,7 @@ class Split(NamedTuple):
         return (self.depth * abs(self.depth) - self.needed**2) / 2
 
 
-def list_comparisons(tables: Sequence[Array | WideTable]) -> list[str]:
+def list_comparisons(tables: Sequence[Any]) -> list[str]:
     """Return the ways to compare the features of some views that are worth a look.
 
     >>> list_comparisons([np.zeros((5, 1))]), list_comparisons([-np.ones((5, 3))])
@@ -133,7 +134,7 @@ def holds_words(X: Array | WideTable) -> bool:
 
 
 def find_split(
-    tables: Sequence[Array | WideTable],
+    tables: Sequence[Any],
     workers: Workers,
     margin: float = 1.0,
     exactly: int | None = None,
@@ -156,11 +157,7 @@ def find_split(
     if any(split.strength >= 1 for split in slow):
         return max(slow, key=lambda split: (split.is_clear, split.strength))
     local, broad = (
-        [
-            split
-            for comparison, look in looks.items()
-            for split in getattr(look, scale).dips(comparison, margin)
-        ]
+        [split for how, look in looks.items() for split in getattr(look, scale).dips(how, margin)]
         for scale in ("local", "broad")
     )
     if broad and is_line(tables):
@@ -172,7 +169,7 @@ def find_split(
     return nearest if nearest.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
 
 
-def is_line(tables: Sequence[Array | WideTable]) -> bool:
+def is_line(tables: Sequence[Any]) -> bool:
     """Return whether the samples are points on a line, where a few neighbours may all be on one side of a sample.
 
     A graph of few neighbours breaks there by chance.
@@ -183,16 +180,16 @@ def is_line(tables: Sequence[Array | WideTable]) -> bool:
     return len(tables) == 1 and tables[0].shape[1] == 1
 
 
-def compare_views(tables: Sequence[Array | WideTable], comparison: str) -> list[Array]:
+def compare_views(tables: Sequence[Any], comparison: str) -> list[Array]:
     """Return coordinates of the samples in each view; directions are compared in tables of words alone."""
     otherwise = "standardised" if comparison == "as shares" else comparison
     return [compare_samples(X, comparison if holds_words(X) else otherwise) for X in tables]
 
 
-def cut_into(tables: Sequence[Array | WideTable], k: int, comparison: str, before: np.ndarray) -> np.ndarray:
+def cut_into(tables: Sequence[Any], k: int, comparison: str, before: np.ndarray) -> np.ndarray:
     """Return exactly k clusters (n,): those found before, or those of slow modes if clearly fewer edges leave them."""
     tables = [X for X in tables if find_varying(X).any()]
-    graphs = read_graphs(compare_views(tables, comparison), local_sizes(len(before)), k - 1)
+    graphs = read_graphs(fill_absent(compare_views(tables, comparison)), local_sizes(len(before)), k - 1)
     ways = [
         labels for labels in (cut_by_modes(modes, k) for _, modes in graphs) if len(np.unique(labels)) == k
     ]
@@ -208,9 +205,8 @@ class Look:
 
     def __init__(self, coordinates: Sequence[Array], workers: Workers, is_whole: bool) -> None:
         n = len(coordinates[0])
-        self.coordinates, self.workers = coordinates, workers
+        self.given, self.coordinates, self.workers = coordinates, fill_absent(coordinates), workers
         self.n_samples, self.n_cloud_samples = n, min(n, CLOUD_SAMPLES)
-        self.n_views = sum(map(count_present, coordinates)) / n
         self.has_many_dimensions = is_whole and self.shape.local_dimension >= MANY_DIMENSIONS
         n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions and n <= MOST_SAMPLES else ORDERS
         self.local = Scale(self, local_sizes(n), local_sizes(n), n_modes)
@@ -221,7 +217,7 @@ class Look:
     def shape(self) -> CloudShape:
         """The shape of the clouds."""
         some = sample_rows(self.n_samples, CLOUD_SAMPLES)
-        return measure_cloud_shape([Z[some] for Z in self.coordinates])
+        return measure_cloud_shape([Z[some] for Z in self.given])
 
     def slow_splits(self, comparison: str, exactly: int | None) -> list[Split]:
         """Return clusters by slow modes, where there are many dimensions; many samples are split as a part of them is.
@@ -233,7 +229,7 @@ class Look:
         if self.n_samples <= MOST_SAMPLES:
             return self.local.slow_splits(comparison, exactly)
         rows = sample_rows(self.n_samples, MOST_SAMPLES)
-        part = Look([Z[rows] for Z in self.coordinates], self.workers, True)
+        part = Look([Z[rows] for Z in self.given], self.workers, True)
         found = part.slow_splits(comparison, exactly)
         return [
             split._replace(
@@ -265,13 +261,13 @@ class Scale:
 
         def read_cloud(cloud: int) -> list[tuple[sparse.csr_matrix, Modes]]:
             drawn = self._look.shape.draw(self._look.n_cloud_samples, np.random.default_rng([SEED, cloud]))
-            return read_graphs(drawn, self._cloud_sizes, self._n_modes)
+            return read_graphs(fill_absent(drawn), self._cloud_sizes, self._n_modes)
 
         return list(zip(*self._look.workers.map(read_cloud, range(N_CLOUDS)), strict=True))
 
     def dips(self, comparison: str, margin: float) -> list[Split]:
         """Return the deepest dip that each graph shows."""
-        n_views, least = self._look.n_views, MARGIN * margin
+        n_views, least = len(self._look.coordinates), MARGIN * margin
         found = [deepest_dip(graph, modes, n_views) for graph, modes in self.graphs]
         is_broad = self is self._look.broad
         nulls = [chance_depth(dip.n_places) + (0.0 if is_broad else CHANCE_SPREAD) for dip in found]
@@ -345,11 +341,10 @@ class Dip(NamedTuple):
     n_places: float
 
 
-def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: float) -> Dip:
+def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: int) -> Dip:
     """Return the deepest dip in the orders of slow modes.
 
-    A sample's edges in one view are not independent, in several views they are: k is the edges in one. A sample is in
-    so many views on average.
+    A sample's edges in one view are not independent, in several views they are: k is the edges in one.
     """
     per_sample = float(graph.data.sum()) / graph.shape[0] / n_views
     dips = [find_dip(graph, values, per_sample) for values in modes.values[:, :ORDERS].T]

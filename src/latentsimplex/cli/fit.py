@@ -22,12 +22,18 @@ from latentsimplex.inputs.files import CONTAINERS, read_data
 from latentsimplex.inputs.named_table import JOINS, UnknownViews
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.results.containers import write_copy
-from latentsimplex.results.tables import labels_table, memberships_table, view_labels_table, views_table
+from latentsimplex.results.tables import (
+    labels_table,
+    memberships_table,
+    presence_table,
+    view_labels_table,
+    views_table,
+)
 from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
 
 SIMILARITIES = ["auto", "local-scaling", "diffusion", "precomputed"]
 WRITTEN = re.compile(
-    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
+    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|presence|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
 )
 """Names of the files that a fit may write."""
 ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again to give up.\n"
@@ -144,6 +150,7 @@ def fit(
       views.csv        pattern of each view, how sure that is, its weight
       memberships_pattern0.csv and so on
                        probabilities of the clusters of each sample
+      presence.csv     which views have each sample, where some have not (--join outer)
       uncertainty.csv  how sure the consensus is of each sample
       cluster_features.csv
                        means of each feature inside and outside of each cluster
@@ -237,6 +244,8 @@ def tables_of(model: LatentSimplexPosition, data: Any) -> dict[str, tuple[str, T
         "Views": ("views.csv", views_table(results)),
         "Uncertainty": ("uncertainty.csv", model_uncertainty(results)),
     }
+    if results.present is not None:
+        tables["Presence"] = ("presence.csv", presence_table(results))
     if data is not None:
         tables["Features of clusters"] = ("cluster_features.csv", describe_clusters(results, data))
     for l in range(results.n_patterns):

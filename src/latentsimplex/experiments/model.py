@@ -10,7 +10,8 @@ from sklearn.metrics import normalized_mutual_info_score, roc_auc_score
 
 from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.base.types import Array
-from latentsimplex.estimator import PAPER, LatentSimplexPosition
+from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.options import PAPER
 from latentsimplex.similarity import as_kernel
 from latentsimplex.similarity.kernel import checked_exponents, clip_exponents
 

@@ -80,9 +80,7 @@ def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
     }
 
 
-def match_rows(
-    tables: Sequence[str], names: Sequence[list[str] | None], join: str = "strict"
-) -> MatchedRows:
+def match_rows(tables: Sequence[str], names: Sequence[list[str] | None], join: str = "strict") -> MatchedRows:
     """Return the samples of some tables and, for each table, the order that brings its rows into theirs, or raise.
 
     Samples are in order of first appearance. A table without names goes by position, which it can only where all
@@ -131,7 +129,7 @@ def match_rows(
         samples = [name for name in samples if all(name in place for place in places.values())]
         if len(samples) < 2:
             raise ValueError(
-                f'{count_noun(len(samples), "sample")} of {tables[first]} is in all views: name samples alike in all '
+                f"{count_noun(len(samples), 'sample')} of {tables[first]} is in all views: name samples alike in all "
                 'views, or keep those that only some have with join="outer".'
             )
     for i, own in named.items():

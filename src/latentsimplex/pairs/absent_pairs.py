@@ -12,7 +12,7 @@ memberships expect of it, f(q_ij): its divergence is least where the memberships
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -116,7 +116,7 @@ def fill_pairs(
     return Filling(exponents, eta.argmax(axis=1))
 
 
-def follow_labels(view_patterns: Indices, clusterings: list[np.ndarray]) -> Followed:
+def follow_labels(view_patterns: Sequence[int], clusterings: list[np.ndarray]) -> Followed:
     """Return what is known after clusters were found, by the pattern of each view, -1 for none, and the clusters (n,).
 
     Samples without a cluster, -1, have the shares of all.

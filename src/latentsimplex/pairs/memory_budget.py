@@ -64,6 +64,8 @@ GRAPH_BYTES, CLOUD_BYTES, CLOUD_SAMPLES = 40, 20, 2500
 samples at most, for each thread, which looks at clouds of samples without clusters."""
 GRAPH_SHARE, MOST_NEIGHBOURS = 3, 400
 """Neighbours in the broadest graph: a third of the samples, at most so many."""
+FILLED_BYTES = 40
+"""For each pair and pattern, where views lack samples: sums, masses, exponents, and what memberships expect."""
 READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
 """However many threads there are, no more views are read at once, or as many as have matrices of so many bytes."""
 
@@ -73,6 +75,7 @@ class FitSize(NamedTuple):
 
     If that is read in parts, so many of its numbers are stored by column, and so many others are made dense at a time.
     ``n_graphed`` are samples in neighbour graphs, 0 where there are none; all pairs of ``n_samples`` are held.
+    ``has_absent`` is whether pairs that views lack are filled.
     """
 
     n_views: int
@@ -84,6 +87,7 @@ class FitSize(NamedTuple):
     n_stored: int = 0
     n_dense: int = 0
     n_graphed: int = 0
+    has_absent: bool = False
 
 
 def measure_size(
@@ -97,6 +101,7 @@ def measure_size(
     n, p = views.n_samples, max(views.widths)
     n_graphed = 0 if most_samples is None else n
     size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p, n_graphed=n_graphed)
+    size = size._replace(has_absent=views.present is not None)
     if most_samples is not None and n > most_samples and not views.has_missing and not is_wide_shape(n, p):
         return size._replace(n_samples=most_samples)
     if is_wide_shape(n, p) and (kernel is None or can_narrow(kernel)):
@@ -118,6 +123,7 @@ def estimate_bytes(size: FitSize, keep: Storage) -> int:
     if keep != "whole":
         values += min(BLOCK_BYTES, 4 * V * m)
     statistics = (PATTERN_BYTES if d == 1 else PATTERNS_BYTES) * d * m
+    statistics += FILLED_BYTES * d * m * size.has_absent
     threads = min(size.n_jobs, V, count_readers(n))
     matrices = (threads * (MATRIX_BYTES + KEPT_BYTES) - KEPT_BYTES) * n**2
     neighbours = min(size.n_graphed // GRAPH_SHARE, MOST_NEIGHBOURS)

@@ -180,7 +180,7 @@ def make_pairs(
     are known.
     """
     reading: tuple[Any, ...] = (views, kernel, divergence, workers, cache)
-    reader = ViewReader(*reading) if device is None else DeviceReader(device, *reading)
+    reader: Any = ViewReader(*reading) if device is None else DeviceReader(device, *reading)
     if views.present is not None:
         reader.fill_absent(followed or follow_one(len(views), members), weights)
     make = InMemoryPairs if device is None else DevicePairs

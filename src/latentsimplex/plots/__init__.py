@@ -12,6 +12,7 @@ from latentsimplex.plots.coassignment import plot_coassignment, plot_heatmap
 from latentsimplex.plots.consensus import plot_consensus
 from latentsimplex.plots.loss import plot_loss
 from latentsimplex.plots.memberships import plot_membership_bars, plot_memberships
+from latentsimplex.plots.presence import plot_presence
 from latentsimplex.plots.reliability import plot_reliability
 from latentsimplex.plots.scatter import plot_cluster_graph, plot_joint, plot_scatter
 from latentsimplex.plots.screening import plot_maxima, plot_screening, plot_top_views
@@ -33,6 +34,7 @@ __all__ = [
     "plot_maxima",
     "plot_membership_bars",
     "plot_memberships",
+    "plot_presence",
     "plot_reliability",
     "plot_scatter",
     "plot_screening",

@@ -90,7 +90,8 @@ def plot_similarity(
 def view_similarity(model: FittedModel, data: Any, view: int | str = 0) -> Array:
     """Return the similarities (n, n) of a view as the last stage of the fit read them; 1 on the diagonal.
 
-    ``data`` is what the model was fitted to: a fit keeps its kernel, ``similarity_``, and not its data.
+    Those of samples that are absent from the view are nan. ``data`` is what the model was fitted to: a fit keeps its
+    kernel, ``similarity_``, and not its data.
     """
     results = results_of(model)
     v, kernel = results.find_view(view), results.similarity
@@ -102,7 +103,12 @@ def view_similarity(model: FittedModel, data: Any, view: int | str = 0) -> Array
     views = read_views_again(results, data)
     _check_size(views.n_samples)
     r = read_exponents(kernel, views[v][None], lambda _: f"view {views.names[v]!r}")[0]
-    return squareform(np.exp(-np.asarray(r, dtype=np.float64))) + np.eye(views.n_samples)
+    similar = squareform(np.exp(-np.asarray(r, dtype=np.float64))) + np.eye(len(views[v]))
+    if (samples := views.find_samples(v)) is None:
+        return similar
+    every = np.full((views.n_samples, views.n_samples), np.nan)
+    every[np.ix_(samples, samples)] = similar
+    return every
 
 
 def expected_similarity(model: FittedModel, view: int | str = 0) -> Array:

@@ -24,6 +24,7 @@ def describe(summary: dict[str, Any]) -> str:
         [
             f"{count_noun(head['n_samples'], 'sample')} in {count_noun(head['n_views'], 'view')}, "
             f"{count_noun(head['n_patterns'], 'pattern')}",
+            *_presence(summary["presence"]),
             *patterns,
             f"consensus: {count_noun(consensus['n_clusters'], 'cluster')} from "
             f"{count_noun(consensus['n_included'], 'view')}, {count_noun(consensus['n_excluded'], 'view')} excluded",
@@ -31,6 +32,15 @@ def describe(summary: dict[str, Any]) -> str:
             f"{_stability(head)}",
         ]
     )
+
+
+def _presence(presence: dict[str, Any] | None) -> list[str]:
+    if presence is None:
+        return []
+    whole = count_noun(presence["n_whole"], "sample")
+    return [
+        f"{percent(presence['share'])} of samples are absent from a view on average, {whole} in all views"
+    ]
 
 
 def _pattern(pattern: dict[str, Any], threshold: float) -> str:

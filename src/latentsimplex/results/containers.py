@@ -5,7 +5,7 @@ What :func:`write_results` adds; "lsp" is its ``key``:
 =============================== =========================================================================
 entry                           meaning
 =============================== =========================================================================
-``obs["lsp_labels"]``           consensus clusters, categorical
+``obs["lsp_labels"]``           consensus clusters, categorical; missing for samples that ``join="inner"`` left out
 ``obs["lsp_confidence"]``       mean co-assignment of a sample with the others of its cluster
 ``obsm["X_lsp_memberships_0"]`` probabilities of the clusters of pattern 0, the heaviest, and so on
 ``uns["lsp"]``                  a dict: ``pattern_weights`` and ``n_clusters`` of each pattern; ``view_names``,
@@ -50,15 +50,19 @@ def write_results(model: Any, data: Any, key: str = "lsp") -> None:
     if not isinstance(key, str):
         raise ValueError(f"key={show_value(key)} is no name for results: give text.")
     results = results_of(model)
-    _check_samples(results, data)
+    rows = _find_samples(results, data)
+    fitted = rows >= 0
     pandas = import_optional("pandas", "Writing into AnnData or MuData")
-    data.obs[f"{key}_labels"] = pandas.Categorical(results.labels.astype(str))
+    data.obs[f"{key}_labels"] = pandas.Categorical(
+        np.where(fitted, results.labels.astype(str)[rows], None), np.unique(results.labels.astype(str))
+    )
     affinities = results.consensus.coassignment.mean_by_cluster(results.labels)
-    data.obs[f"{key}_confidence"] = affinities[np.arange(results.n_samples), results.labels]
+    sure = affinities[np.arange(results.n_samples), results.labels]
+    data.obs[f"{key}_confidence"] = np.where(fitted, sure[rows], np.nan)
     for name in membership_tables(data, key):
         del data.obsm[name]  # an earlier fit may have found more patterns
     for l, W in enumerate(results.memberships):
-        data.obsm[f"X_{key}_memberships_{l}"] = W
+        data.obsm[f"X_{key}_memberships_{l}"] = np.where(fitted[:, None], W[rows], np.nan)
     data.uns[key] = {
         "pattern_weights": results.pattern_weights,
         "n_clusters": results.n_clusters,
@@ -93,6 +97,23 @@ def _hdf5_errors() -> Iterator[None]:
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
+
+
+def _find_samples(results: Results, data: Any) -> np.ndarray:
+    """Return which sample of the model each sample of the data is (n_obs,), -1 for none; ValueError for other data.
+
+    The samples of a fit with ``join`` other than "strict" may be fewer than those of a MuData, or in another order.
+    """
+    if results.settings.get("join", "strict") == "strict" or results.sample_names is None:
+        _check_samples(results, data)
+        return np.arange(results.n_samples)
+    place = {str(name): i for i, name in enumerate(results.sample_names)}
+    rows = np.array([place.get(str(name), -1) for name in data.obs_names])
+    if len(np.unique(rows[rows >= 0])) < results.n_samples:
+        raise ValueError(
+            "The data lack samples of the model: give the AnnData or MuData that it was fitted to."
+        )
+    return rows
 
 
 def _check_samples(results: Results, data: Any) -> None:

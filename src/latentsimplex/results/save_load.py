@@ -168,6 +168,8 @@ def _collect_arrays(results: Results) -> dict[str, np.ndarray]:
         arrays[f"averaged/{l}"] = results.averaged[l]
         arrays[f"level_labels/{l}"] = np.array([level.labels for level in results.levels[l]])
         arrays[f"level_evidence/{l}"] = np.array([level.evidence for level in results.levels[l]])
+    if results.present is not None:
+        arrays["present"] = results.present.astype(np.int8)
     return arrays
 
 
@@ -236,6 +238,7 @@ def _check_arrays(arrays: dict[str, np.ndarray], header: dict[str, Any]) -> dict
         )
         require(np.isfinite(array).all(), f"{name} holds numbers that are not finite")
     _check_values(arrays, axes["patterns"])
+    _check_present(arrays.get("present"), (axes["views"], axes["samples"]))
     _check_agreement(arrays, axes["patterns"])
     return arrays
 
@@ -278,6 +281,14 @@ def _check_values(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
         require(np.all((arrays[name] >= low) & (arrays[name] < high)), f"{name} is out of range")
 
 
+def _check_present(present: np.ndarray | None, shape: tuple[int, int]) -> None:
+    """Refuse what cannot say which samples each view has; nothing says that each has all."""
+    if present is not None:
+        require(present.dtype.kind == "i" and present.shape == shape, "present has another form")
+        require(np.isin(present, (0, 1)).all(), "present is out of range")
+        require(present.any(axis=0).all(), "a sample is in no view")
+
+
 def _check_agreement(arrays: dict[str, np.ndarray], n_patterns: int) -> None:
     """Refuse arrays that contradict each other."""
     patterns, eta = arrays["view_patterns"], arrays["view_responsibilities"]
@@ -311,6 +322,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:
         excluded=[name for name, u in zip(names["view_names"], weights, strict=True) if u == 0],
     )
     fields: dict[str, Any] = {name: arrays[name] for name in OWN_ARRAYS}
+    fields["present"] = arrays["present"].astype(bool) if "present" in arrays else None
     for name, values in names.items():
         fields[name] = None if values is None else np.array(values, dtype=object)
     return Results(

@@ -15,10 +15,12 @@ from latentsimplex.results.results import Results
 def labels_table(results: Results) -> Table:
     """Return a table with a row for each sample: its name, its consensus cluster, its cluster under each pattern.
 
-    Clusters are joint labels, which near a border may differ from the largest membership.
+    Clusters are joint labels, which near a border may differ from the largest membership. Where samples are absent
+    from views, ``views`` says how many have each.
     """
     patterns = {f"pattern{l}": labels for l, labels in enumerate(results.pattern_labels)}
-    return Table({"sample": name_samples(results), "consensus": results.labels, **patterns})
+    counts = {} if results.present is None else {"views": results.present.sum(axis=0)}
+    return Table({"sample": name_samples(results), "consensus": results.labels, **patterns, **counts})
 
 
 def view_labels_table(results: Results) -> Table:
@@ -30,14 +32,33 @@ def view_labels_table(results: Results) -> Table:
 
 
 def memberships_table(results: Results, pattern: int = 0) -> Table:
-    """Return a table with a row for each sample: its name and the probability of each cluster of a pattern."""
+    """Return a table with a row for each sample: its name and the probability of each cluster of a pattern.
+
+    Where samples are absent from all views of a pattern, ``placed`` says which are in one: others have its shares.
+    """
     W = results.coassignment(pattern=pattern).factor
-    return Table({"sample": name_samples(results), **{f"cluster{k}": w for k, w in enumerate(W.T)}})
+    placed = {} if results.placed is None else {"placed": results.placed[pattern]}
+    return Table({"sample": name_samples(results), **{f"cluster{k}": w for k, w in enumerate(W.T)}, **placed})
+
+
+def presence_table(results: Results) -> Table:
+    """Return a table with a row for each sample: its name and whether each view has it, a column per view."""
+    columns = {"sample": name_samples(results)}
+    for v, name in enumerate(results.view_names):
+        everyone = np.ones(results.n_samples, dtype=bool)
+        columns[_make_unique(str(name), columns)] = (
+            everyone if results.present is None else results.present[v]
+        )
+    return Table(columns)
 
 
 def views_table(results: Results) -> Table:
-    """Return a table with a row for each view: its pattern, the probability of that, and its part in the consensus."""
+    """Return a table with a row for each view: its pattern, the probability of that, and its part in the consensus.
+
+    Where samples are absent from views, ``samples`` says how many each has.
+    """
     weights = results.consensus.weights
+    counts = {} if results.present is None else {"samples": results.present.sum(axis=1)}
     return Table(
         {
             "view": results.view_names,
@@ -45,6 +66,7 @@ def views_table(results: Results) -> Table:
             "responsibility": results.view_responsibilities[np.arange(len(weights)), results.view_patterns],
             "consensus_weight": weights,
             "excluded": weights == 0,
+            **counts,
         }
     )
 

@@ -136,19 +136,15 @@ class Diffusion(BatchKernel):
 
     @property
     def narrows(self) -> bool:
-        """Directions are rows of length one, whose differences a narrow table has too."""
+        """Roots of shares have differences that a narrow table has too."""
         return True
 
     def narrow(self, table: WideTable) -> tuple[Diffusion, Any]:
         """Return a table with no more features than samples, or those that vary, and the kernel that reads it."""
-        if self.unit_length:
-            return replace(self, unit_length=False).narrow(scale_rows(table))
+        if self.as_shares:
+            return replace(self, as_shares=False).narrow(root_shares(table))
         if self.per_feature:
             return self, compare_one_by_one(table)
-        if self.as_shares:
-            return replace(self, standardise=False, as_shares=False), compare_together(
-                root_shares(table), False
-            )
         return replace(self, standardise=False), compare_together(table, self.standardise)
 
     def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:

@@ -234,6 +234,11 @@ def pac_bayes(model: Any, data: Any, empirical_risk: Any, delta: float = 0.05) -
     """
     results = results_of(model)
     kernel, views = results.similarity, read_views_again(results, data)
+    if views.present is not None:
+        raise ValueError(
+            "Some samples are absent from views, and Theorem 1 speaks of all pairs in each view: fit the samples that "
+            'all views have, with join="inner".'
+        )
     risks = np.asarray(empirical_risk, dtype=np.float64)
     if risks.shape not in [(), (results.n_patterns,)]:
         raise ValueError(
