@@ -1,4 +1,4 @@
-"""Draw the figures of docs/how.md and docs/tour.md into docs/images."""
+"""Draw the figures of docs/how.md, docs/tour.md and docs/absent_samples.md into docs/images."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -18,6 +19,7 @@ from latentsimplex.plots import (
     plot_coassignment,
     plot_heatmap,
     plot_membership_bars,
+    plot_presence,
     plot_scatter,
     plot_simplex,
     plot_uncertainty,
@@ -103,12 +105,30 @@ def tour() -> Figure:
     return figure
 
 
+def absent_samples() -> Figure:
+    """Return who is where in the model of the page on absent samples, and how sure memberships are."""
+    data = running_example(n_samples=120, separation=5, random_state=0)
+    rng, names = np.random.default_rng(0), [f"patient{i}" for i in range(120)]
+    views = {
+        view: pd.DataFrame(X, index=names)[rng.random(120) > 0.3]
+        for view, X in zip(["expression", "methylation", "imaging"], data.views, strict=True)
+    }
+    model = LatentSimplexPosition(join="outer", random_state=0).fit(views)
+    figure, axes = panels(1, 2, width=5.0, height=2.8)
+    plot_presence(model, ax=axes[0, 0])
+    counts, largest = model.present_.sum(axis=0), model.memberships_[0].max(axis=1)
+    axes[0, 1].boxplot([largest[counts == k] for k in (1, 2, 3)], widths=0.6)
+    axes[0, 1].set(title="probability of the likeliest cluster", xlabel="views that have a sample")
+    return figure
+
+
 FIGURES = {
     "how_similarity": similarity,
     "how_simplex": simplex,
     "how_patterns": patterns,
     "how_consensus": consensus,
     "tour": tour,
+    "absent_samples": absent_samples,
 }
 
 

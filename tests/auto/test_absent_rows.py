@@ -5,11 +5,12 @@ import pytest
 
 from latentsimplex.auto import absent_rows
 from latentsimplex.auto.absent_rows import fill_absent
-from latentsimplex.auto.absent_samples import find_seen, find_split_of_seen
+from latentsimplex.auto.absent_samples import find_seen, find_split_of_seen, sample_each_view
 from latentsimplex.auto.cluster_tree import Bounds, grow_tree
 from latentsimplex.auto.neighbour_graphs import find_neighbours, join_neighbours, support
 from latentsimplex.auto.neighbour_votes import count_votes, place_by_landmarks
 from latentsimplex.auto.one_humped_clouds import measure_cloud_shape
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 
@@ -135,3 +136,17 @@ def test_a_view_of_one_value_sees_nobody():
     varying = PartialTable(np.array([[0.0], [1.0]]), np.array([1, 2]), 3)
     assert find_seen([constant, varying]).tolist() == [1, 2]
     assert find_seen([constant]) is None
+
+
+def test_a_view_that_has_nobody_is_left_out():
+    nobody = PartialTable(np.zeros((0, 2)), np.array([], dtype=int), 4)
+    filled = fill_absent([np.eye(4), nobody])
+    assert len(filled) == 1
+
+
+def test_views_are_grouped_by_samples_of_each():
+    assert sample_each_view([np.zeros((2000, 1))], 1000, 100).tolist() == sample_rows(2000, 1000).tolist()
+    few = PartialTable(np.zeros((30, 1)), np.arange(1970, 2000), 2000)
+    rows = sample_each_view([np.zeros((2000, 1)), few], 1000, 100)
+    assert np.isin(few.rows, rows).all()
+    assert len(rows) <= 1030

@@ -14,7 +14,7 @@ import numpy as np
 
 from latentsimplex.base.arrays import fill_missing
 from latentsimplex.base.kmeans import sample_rows
-from latentsimplex.base.partial_table import PartialTable
+from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.types import Array, Indices
 
 N_DONORS = 5
@@ -34,14 +34,15 @@ def fill_absent(tables: Sequence[Any]) -> list[Array]:
     """Return coordinates of all samples in each view, given those of the samples that it has.
 
     An absent row is the mean of those of the samples that are most like it: the mean of their squared distances in
-    the views that both have, each over the spread of its view, is least.
+    the views that both have, each over the spread of its view, is least. A view that has none of them is left out.
 
     >>> one = np.array([[0.0], [0.1], [9.0]])
     >>> fill_absent([one, PartialTable(np.array([[5.0], [7.0]]), np.array([0, 2]), 3)])[1].tolist()
     [[5.0], [6.0], [7.0]]
     """
+    tables = [Z for Z in tables if count_present(Z)]
     if not any(isinstance(Z, PartialTable) for Z in tables):
-        return list(tables)
+        return tables
     n, present = len(tables[0]), find_present(tables)
     donors = sample_rows(n, MOST_DONORS)
     scaled = [_scale(Z, own) for Z, own in zip(tables, present, strict=True)]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from latentsimplex.auto.splits import LEAST_CLUSTER, Split, find_split
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Indices
@@ -20,6 +21,18 @@ from latentsimplex.base.wide_table import find_varying
 
 LEAST_SEEN = 2 * LEAST_CLUSTER + 2
 """The fewest samples of a piece that a view must have to be looked at."""
+
+
+def sample_each_view(tables: Sequence[Any], most: int, least: int) -> Indices:
+    """Return at most so many samples, in order, and others where a view that lacks some would have too few of them.
+
+    >>> few = PartialTable(np.zeros((2, 1)), np.array([7, 9]), 10)
+    >>> set(sample_each_view([np.zeros((10, 1)), few], 3, 2)) >= {7, 9}
+    True
+    """
+    rows = sample_rows(len(tables[0]), most)
+    partial = [X.rows for X in tables if isinstance(X, PartialTable)]
+    return np.unique(np.concatenate([rows, *(own[sample_rows(len(own), least)] for own in partial)]))
 
 
 def find_seen(tables: Sequence[Any]) -> Indices | None:

@@ -30,7 +30,7 @@ from scipy.special import ndtr
 from latentsimplex.auto.absent_rows import fill_absent, find_present
 from latentsimplex.auto.neighbour_graphs import measure_neighbours
 from latentsimplex.base.arrays import fill_missing
-from latentsimplex.base.partial_table import PartialTable
+from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.types import Array
 from latentsimplex.similarity.distances import OUTLYING
 
@@ -86,6 +86,7 @@ def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
     Rows of absent samples are filled in (:func:`latentsimplex.auto.absent_rows.fill_absent`).
     """
     if any(isinstance(Z, PartialTable) for Z in tables):
+        tables = [Z for Z in tables if count_present(Z)]
         return replace(measure_cloud_shape(fill_absent(tables)), present=find_present(tables))
     tables = [fill_missing(Z) for Z in tables]
     if sum(Z.shape[1] for Z in tables) > MANY_FEATURES:

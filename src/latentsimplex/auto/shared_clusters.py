@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latentsimplex.auto.absent_samples import sample_each_view
 from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree, take_rows
 from latentsimplex.auto.neighbour_graphs import compare_samples, find_neighbours, support
 from latentsimplex.auto.splits import list_comparisons, local_sizes
-from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
@@ -28,8 +28,8 @@ MUTUAL = 0.5
 """The share of the support of its own clusters that a view must give to those of another, to share them."""
 SHUFFLES, CHANCE = 20, 5.0
 """Supported is what lies so many standard deviations above the support of shuffled clusters."""
-GROUPED_BY = 1000
-"""Samples by which views are grouped."""
+GROUPED_BY, LEAST_OF_VIEW = 1000, 100
+"""Samples by which views are grouped, and the fewest of each view where views lack samples."""
 SEED = 0
 
 Members = tuple[int, ...]
@@ -79,7 +79,7 @@ class ViewGroups:
         self, tables: Sequence[Array | WideTable | PartialTable], bounds: Bounds, workers: Workers
     ) -> None:
         self.tables, self._bounds, self.workers = tables, bounds, workers
-        self.rows = sample_rows(len(tables[0]), GROUPED_BY)
+        self.rows = sample_each_view(tables, GROUPED_BY, LEAST_OF_VIEW)
         is_whole = len(self.rows) == len(tables[0])
         self._sampled = tables if is_whole else [take_rows(X, self.rows) for X in tables]
         self._trees: dict[Members, ClusterTree] = {}
