@@ -47,6 +47,9 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
     join : "strict", "inner" or "outer"
         Named samples that not all views have: refuse them, keep the samples that all views have, or keep all of them,
         each in the views that have it (``present_``).
+    n_landmarks : "auto", int or None
+        Samples that all others are placed against; all of them shape graphs of the nearest neighbours. "auto" is 5,000
+        beyond 10,000 samples, and none up to there; None compares all with all. For up to 12 views.
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
         one of two scales, and how features are compared, by how much more clusters explain than they would
@@ -199,6 +202,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         views: Any = "whole",
         missing: str = "raise",
         join: str = "strict",
+        n_landmarks: int | str | None = "auto",
         similarity: Any = "auto",
         divergence: str = "auto",
         response: str = "auto",
@@ -221,6 +225,7 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
         self.views = views
         self.missing = missing
         self.join = join
+        self.n_landmarks = n_landmarks
         self.similarity = similarity
         self.divergence = divergence
         self.response = response

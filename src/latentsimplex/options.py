@@ -61,6 +61,10 @@ MOST_PATTERNS = 10
 VIEW_SPREAD = 2.0
 """How much less sure of its pattern a view is than its own nats say: views of one pattern differ in more ways than
 chance (docs/defaults.md)."""
+QUICK, LANDMARKS = 10_000, 5_000
+"""Samples up to which "auto" compares all with all, which takes about a minute, and landmarks where there are more."""
+FEWEST_LANDMARKS = 100
+"""Fewer landmarks than this show too little of the clusters that there are."""
 DEVICES = re.compile(r"cpu|torch|mps|cuda(:\d+)?")
 
 
@@ -92,8 +96,7 @@ class Options:
     """All that the estimator's parameters say, checked; no kernel is one that the data will choose.
 
     ``n_clusters`` and ``n_patterns`` are upper bounds that the data may lower, no ``n_clusters`` is no bound; ``views``
-    and ``memory_limit`` are
-    checked with the data. ``settings`` are the parameters as they were given.
+    and ``memory_limit`` are checked with the data. ``settings`` are the parameters as they were given.
     """
 
     n_clusters: int | None
@@ -102,6 +105,7 @@ class Options:
     views: Any
     missing: str
     join: str
+    n_landmarks: int | str | None
     kernel: Kernel | None
     choices: Choices
     schedule: Schedule
@@ -112,6 +116,12 @@ class Options:
     rng: np.random.Generator
     verbose: bool
     settings: dict[str, Any]
+
+    def count_landmarks(self, n_samples: int) -> int | None:
+        """Return how many of the samples are landmarks; None is all."""
+        if isinstance(self.n_landmarks, str):
+            return LANDMARKS if n_samples > QUICK else None
+        return None if self.n_landmarks is None or self.n_landmarks >= n_samples else self.n_landmarks
 
 
 def resolve_options(parameters: Mapping[str, Any]) -> Options:
@@ -140,6 +150,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         views=given["views"],
         missing=given["missing"],
         join=given["join"],
+        n_landmarks=check_landmarks(given["n_landmarks"]),
         kernel=None if is_auto(given["similarity"]) else as_kernel(given["similarity"]),
         choices=chosen,
         schedule=Schedule(max_iter=counts["max_iter"], tol=tol, stop=stop, **optimizer),
@@ -161,6 +172,23 @@ def check_bounds(least: int, most: int | None) -> None:
         raise ValueError(
             f"min_clusters={least} is more than n_clusters={most}: give the same number for exactly so many clusters."
         )
+
+
+def check_landmarks(n_landmarks: Any) -> int | str | None:
+    """Return ``n_landmarks`` if it is "auto", None or a number of samples that can show clusters.
+
+    >>> check_landmarks("auto"), check_landmarks(2000)
+    ('auto', 2000)
+    """
+    if n_landmarks is None or is_auto(n_landmarks):
+        return n_landmarks
+    is_number = isinstance(n_landmarks, (int, np.integer)) and not isinstance(n_landmarks, bool)
+    if not is_number or n_landmarks < FEWEST_LANDMARKS:
+        raise ValueError(
+            f"n_landmarks={n_landmarks!r} is not valid: give a whole number of at least {FEWEST_LANDMARKS}, "
+            '"auto", or None for all samples.'
+        )
+    return int(n_landmarks)
 
 
 def check_settings(parameters: Mapping[str, Any]) -> None:

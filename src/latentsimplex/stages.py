@@ -24,16 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.auto.choose_similarity import Choice, choose_comparisons, choose_similarity
-from latentsimplex.auto.cluster_tree import Bounds, take_rows
-from latentsimplex.auto.neighbour_graphs import find_neighbours
-from latentsimplex.auto.neighbour_votes import (
-    N_VOTES,
-    draw_landmarks,
-    place_by_landmarks,
-    settle_memberships,
-)
+from latentsimplex.auto.cluster_tree import Bounds
+from latentsimplex.auto.comparisons import leave_out_wordless
+from latentsimplex.auto.neighbour_votes import draw_landmarks
+from latentsimplex.auto.settled_memberships import settle_all
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
-from latentsimplex.auto.splits import compare_views
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers, count_threads
@@ -82,6 +77,8 @@ SEARCHED_CLUSTERS = 10
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
     views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
+    if looks_for_splits(options, views):
+        views = leave_out_wordless(views)
     n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
     n_patterns = min(options.n_patterns, len(views))
     candidates = list_candidates(views.widths)
@@ -95,7 +92,7 @@ def run_stages(X: Any, options: Options) -> Results:
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
-        fitting.check_least_clusters()
+        fitting.check_bounds()
         if fitting.looks_for_splits:
             found = fitting.refine_splits(fitting.find_splits(), candidates)
         else:
@@ -174,8 +171,18 @@ class Fitting:
         """Whether clusters are found by splits."""
         return looks_for_splits(self.options, self.views)
 
-    def check_least_clusters(self) -> None:
-        """Raise ValueError for a least number of clusters where none is kept to."""
+    @property
+    def n_landmarks(self) -> int | None:
+        """How many samples all others are placed against; None is all."""
+        return self.options.count_landmarks(self.views.n_samples)
+
+    def check_bounds(self) -> None:
+        """Raise ValueError for a least number of clusters, or a number of landmarks, where none is kept to."""
+        if isinstance(self.options.n_landmarks, int) and not self.looks_for_splits:
+            raise ValueError(
+                f"n_landmarks={self.options.n_landmarks} is for up to {FEW_VIEWS} views with "
+                'similarity="auto" and penalty="auto": leave it at "auto" here.'
+            )
         if self.options.min_clusters > 1 and not self.looks_for_splits:
             raise ValueError(
                 f"min_clusters={self.options.min_clusters} is kept to in up to {FEW_VIEWS} views with "
@@ -188,7 +195,9 @@ class Fitting:
         tables = [self.views.table_of_all(v) for v in range(len(self.views))]
         most = None if self.options.n_clusters is None else self.n_clusters
         least = min(self.options.min_clusters, self.views.n_samples)
-        return find_shared_clusters(tables, Bounds(least, most), self.n_patterns, self.workers)
+        return find_shared_clusters(
+            tables, Bounds(least, most), self.n_patterns, self.workers, self.n_landmarks
+        )
 
     def refine_splits(self, shared: SharedClusters, candidates: Mapping[int, list[AutoDiffusion]]) -> Found:
         """Find the memberships of samples in the clusters of splits."""
@@ -217,7 +226,8 @@ class Fitting:
         choices = choices if is_broad else choices.for_coassignments()
         kernel = kernel.for_refinement(coassignment)
         presence = [] if self.views.present is None else list(self.views.present.astype(np.intp))
-        landmarks = draw_landmarks([*clusterings, *presence], REFINED_BY, REFINED_CLUSTER)
+        most = REFINED_BY if self.n_landmarks is None else min(REFINED_BY, self.n_landmarks)
+        landmarks = draw_landmarks([*clusterings, *presence], most, REFINED_CLUSTER)
         some = self._take_samples(landmarks)
         reading = Reading(choices, kernel, some._measure_temperatures(choices, kernel))
         n_clusters = max(tree.n_clusters for tree in trees.patterns)
@@ -242,18 +252,8 @@ class Fitting:
 
     def _settle(self, group: ClusteredViews, W: Array, landmarks: Indices) -> Array:
         """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
-        labels = group.tree.labels
-        seen, kept = np.flatnonzero(labels >= 0), labels[landmarks] >= 0
         tables = [self.views.table_of_all(v) for v in group.members]
-        tables = [X if len(seen) == len(labels) else take_rows(X, seen) for X in tables]
-        coordinates = compare_views([X for X in tables if find_varying(X).any()], group.tree.comparison)
-        n_votes = min(N_VOTES, len(seen) - 1)
-        neighbours = list(self.workers.map(partial(find_neighbours, n_neighbours=n_votes), coordinates))
-        placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept])
-        settled = settle_memberships(neighbours, labels[seen], placed, group.tree.is_broad)
-        every = np.tile(settled.mean(axis=0), (len(labels), 1))  # also for samples in none of the views
-        every[seen] = settled
-        return every
+        return settle_all(tables, group.tree, W, landmarks, self.workers)
 
     def _take_samples(self, rows: Indices) -> Fitting:
         """Return the same fit to some of the samples."""

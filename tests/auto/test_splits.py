@@ -5,14 +5,13 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
+from latentsimplex.auto.comparisons import list_comparisons
+from latentsimplex.auto.slow_clusters import count_slow_modes, excess_slowness
 from latentsimplex.auto.splits import (
     LEAST_CLUSTER,
-    count_slow_modes,
     cut_into,
-    excess_slowness,
     find_dip,
     find_split,
-    list_comparisons,
 )
 from latentsimplex.base.threads import Workers
 
@@ -139,6 +138,8 @@ def test_the_number_of_slow_modes_is_clear_if_a_gap_follows():
     assert count_slow_modes(np.array([0.5, 0.5, 0.5, 0.0, 0.0]), spread, gaps, 10.0) == (3, True)
     assert count_slow_modes(np.array([0.24, 0.22, 0.19, 0.17, 0.11]), spread, gaps, 10.0) == (4, False)
     assert count_slow_modes(np.zeros(5), spread, gaps, 10.0) == (0, False)
+    far_apart = np.array([15.0, 15.0, 0.9, 0.3, 0.0])  # shapes within clusters are slow, too
+    assert count_slow_modes(far_apart, spread, gaps, 10.0) == (2, True)
     assert count_slow_modes(np.array([0.3, 0.0, 0.0, 0.0, 0.0]), spread, gaps, 2.0) == (0, False)
 
 

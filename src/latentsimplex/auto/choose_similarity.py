@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latentsimplex.auto.comparisons import holds_words
 from latentsimplex.auto.explained import Request, explain_tables
 from latentsimplex.auto.null_clouds import (
     CLOUD_SAMPLES,
@@ -21,7 +22,6 @@ from latentsimplex.auto.null_clouds import (
     measure_shape,
 )
 from latentsimplex.auto.shared_clusters import SharedClusters
-from latentsimplex.auto.splits import holds_words
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, find_varying

@@ -154,18 +154,25 @@ class ClusterTree:
         return replace(self, levels=levels, nodes=nodes)
 
 
-def grow_tree(tables: Sequence[Any], bounds: Bounds, workers: Workers) -> ClusterTree:
-    """Return the clusters of the samples that views show together; samples in none of the views have none, -1."""
+def grow_tree(
+    tables: Sequence[Any], bounds: Bounds, workers: Workers, n_landmarks: int | None = None
+) -> ClusterTree:
+    """Return the clusters of the samples that views show together, by so many of them at a time; None is by all.
+
+    Samples in none of the views have no cluster, -1.
+    """
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
-        return grow_tree([take_rows(X, seen) for X in tables], bounds, workers).spread(seen, n)
+        seen_tables = [take_rows(X, seen) for X in tables]
+        return grow_tree(seen_tables, bounds, workers, n_landmarks).spread(seen, n)
     most = n if bounds.most is None else bounds.most
-    root = Node(np.arange(n), -1, find_split_of_seen(tables, workers, exactly=bounds.exactly))
+    find = partial(find_split_of_seen, workers=workers, n_landmarks=n_landmarks)
+    root = Node(np.arange(n), -1, find(tables, exactly=bounds.exactly))
     comparison = "as they are" if root.split is None else root.split.comparison
 
     def look(rows: Indices, parent: int) -> Node:
         piece = [take_rows(X, rows) for X in tables]
-        return Node(rows, parent, find_split_of_seen(piece, workers, WITHIN, 0, comparison))
+        return Node(rows, parent, find(piece, margin=WITHIN, exactly=0, compared=comparison))
 
     nodes, leaves, taken = [root], [0], []
     levels, evidence = [Level(np.zeros(n, dtype=np.intp), 0.0)], [0.0]
@@ -186,7 +193,7 @@ def grow_tree(tables: Sequence[Any], bounds: Bounds, workers: Workers) -> Cluste
         levels.append(Level(labels, evidence[-1]))
     is_broad = bool(taken) and all(split.is_broad for split in taken)
     if bounds.exactly is not None and root.split is not None:
-        labels = cut_into(tables, bounds.exactly, comparison, levels[-1].labels)
+        labels = cut_into(tables, bounds.exactly, comparison, levels[-1].labels, workers)
         if labels is not levels[-1].labels:
             levels, is_broad = [levels[0], Level(labels, levels[-1].evidence)], False
     refused = [split.nats for split in (nodes[each].split for each in leaves) if split is not None]

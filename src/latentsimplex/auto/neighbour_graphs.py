@@ -15,8 +15,15 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
-from latentsimplex.base.arrays import has_missing
+from latentsimplex.auto.nearest_neighbours import (
+    COMPARED,
+    COMPARED_QUICKLY,
+    FEW_NEIGHBOURS,
+    search_neighbours,
+)
+from latentsimplex.base.arrays import fill_missing, has_missing
 from latentsimplex.base.partial_table import PartialTable
+from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity.distances import euclidean_distances, root_shares, standardise
@@ -56,10 +63,17 @@ def compare_samples(table: Array | WideTable | PartialTable, comparison: str) ->
     return standardise(table) if comparison == "standardised" else table
 
 
-def find_neighbours(coordinates: Array | PartialTable, n_neighbours: int) -> Indices:
+def find_neighbours(
+    coordinates: Array | PartialTable,
+    n_neighbours: int,
+    workers: Workers | None = None,
+    quickly: bool = False,
+) -> Indices:
     """Return the nearest neighbours of each sample (n, k), the nearest first; no sample is its own.
 
-    Absent samples have none, and where too few are present some are missing: both are -1.
+    Absent samples have none, and where too few are present some are missing: both are -1. Of very many samples, or of
+    many ``quickly``, nearly all neighbours are found, by :mod:`latentsimplex.auto.nearest_neighbours`, and missing
+    cells count as means.
 
     >>> find_neighbours(np.array([[0.0], [1.0], [3.0]]), 1).tolist()
     [[1], [0], [1]]
@@ -68,8 +82,11 @@ def find_neighbours(coordinates: Array | PartialTable, n_neighbours: int) -> Ind
     """
     if isinstance(coordinates, PartialTable):
         k = min(n_neighbours, len(coordinates.rows) - 1)
-        near = coordinates.rows[find_neighbours(coordinates.values, k)]
+        near = coordinates.rows[find_neighbours(coordinates.values, k, workers, quickly)]
         return coordinates.spread(np.pad(near, ((0, 0), (0, n_neighbours - k)), constant_values=-1), -1)
+    quickly = quickly and n_neighbours <= FEW_NEIGHBOURS
+    if len(coordinates) > (COMPARED_QUICKLY if quickly else COMPARED):
+        return search_neighbours(fill_missing(coordinates), n_neighbours, workers)
     return measure_neighbours(coordinates, n_neighbours)[1]
 
 

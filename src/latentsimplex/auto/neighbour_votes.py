@@ -19,11 +19,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
-from sklearn.neighbors import NearestNeighbors
 
+from latentsimplex.auto.nearest_neighbours import search_among
 from latentsimplex.auto.neighbour_graphs import join_neighbours, leaving_share
 from latentsimplex.base.arrays import fill_missing
 from latentsimplex.base.partial_table import PartialTable
+from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 
 N_VOTES = 20
@@ -38,6 +39,8 @@ LEAST_DOUBT = 0.01
 """What is left to other clusters where neighbours' votes would leave a cluster empty."""
 NEAREST = 10
 """Landmarks of each view whose memberships a sample is given."""
+AT_ONCE = 1 << 14
+"""Samples that are placed at a time, for memory's sake."""
 
 
 def settle_memberships(
@@ -127,7 +130,9 @@ def draw_landmarks(clusterings: Sequence[np.ndarray], most: int, least: int) -> 
     return np.sort(np.concatenate([chosen, others[: max(0, most - len(chosen))]]))
 
 
-def place_by_landmarks(coordinates: Sequence[Array | PartialTable], landmarks: Indices, W: Array) -> Array:
+def place_by_landmarks(
+    coordinates: Sequence[Array | PartialTable], landmarks: Indices, W: Array, workers: Workers | None = None
+) -> Array:
     """Return memberships (n, g) of all samples: those (m, g) of landmarks, and means over the nearest ones.
 
     These are the nearest in each view that has a sample; one that no landmark shares a view with has the mean of all.
@@ -143,10 +148,22 @@ def place_by_landmarks(coordinates: Sequence[Array | PartialTable], landmarks: I
             Z = fill_missing(table.values if isinstance(table, PartialTable) else table)
             known, asked = np.isin(rows, landmarks), np.isin(rows, others)
             if known.any() and asked.any():
-                index = NearestNeighbors(n_neighbors=min(NEAREST, int(known.sum()))).fit(Z[known])
-                near = index.kneighbors(Z[asked], return_distance=False)
-                found[rows[asked]] += W[np.searchsorted(landmarks, rows[known])][near].mean(axis=1)
+                k = min(NEAREST, int(known.sum()))
+                near = search_among(Z, np.flatnonzero(known), np.flatnonzero(asked), k, workers)
+                found[rows[asked]] += mean_memberships(W[np.searchsorted(landmarks, rows[known])], near)
                 n_found[rows[asked]] += 1
         found = np.where(n_found > 0, found / np.maximum(n_found, 1), W.mean(axis=0))
         placed[others] = found[others]
     return placed
+
+
+def mean_memberships(W: Array, near: Indices) -> Array:
+    """Return the mean membership (n, g) of some samples (n, k) for each of n.
+
+    >>> mean_memberships(np.eye(2), np.array([[0, 1], [1, 1]])).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    found = np.empty((len(near), W.shape[1]))
+    for start in range(0, len(near), AT_ONCE):
+        found[start : start + AT_ONCE] = W[near[start : start + AT_ONCE]].mean(axis=1)
+    return found

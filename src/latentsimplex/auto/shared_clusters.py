@@ -17,8 +17,9 @@ import numpy as np
 
 from latentsimplex.auto.absent_samples import sample_each_view
 from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree, take_rows
+from latentsimplex.auto.comparisons import list_comparisons
 from latentsimplex.auto.neighbour_graphs import compare_samples, find_neighbours, support
-from latentsimplex.auto.splits import list_comparisons, local_sizes
+from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
@@ -51,22 +52,26 @@ class SharedClusters(NamedTuple):
 
 
 def find_shared_clusters(
-    tables: Sequence[Array | WideTable | PartialTable], bounds: Bounds, most_groups: int, workers: Workers
+    tables: Sequence[Array | WideTable | PartialTable],
+    bounds: Bounds,
+    most_groups: int,
+    workers: Workers,
+    n_landmarks: int | None = None,
 ) -> SharedClusters:
-    """Return which views share clusters, and the clusters."""
+    """Return which views share clusters, and the clusters, by so many samples at a time; None is by all of them."""
     free = Bounds(1, bounds.most if bounds.exactly is None else None)
-    views = ViewGroups(tables, free, workers)
+    views = ViewGroups(tables, free, workers, n_landmarks)
     groups = views.merge(most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
         groups = [tuple(range(len(tables)))]
     if bounds.least > 1:
-        views = ViewGroups(tables, bounds, workers)
+        views = ViewGroups(tables, bounds, workers, n_landmarks)
     clustered = [ClusteredViews(members, views.tree_of_all(members)) for members in groups]
     clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some have none, all told
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
     taken = {v for group in clustered for v in group.members}
     left = [X for v, X in enumerate(tables) if v not in taken]
-    return SharedClusters(clustered, grow_tree(left, free, workers) if left else None)
+    return SharedClusters(clustered, grow_tree(left, free, workers, n_landmarks) if left else None)
 
 
 class ViewGroups:
@@ -76,9 +81,13 @@ class ViewGroups:
     """
 
     def __init__(
-        self, tables: Sequence[Array | WideTable | PartialTable], bounds: Bounds, workers: Workers
+        self,
+        tables: Sequence[Array | WideTable | PartialTable],
+        bounds: Bounds,
+        workers: Workers,
+        n_landmarks: int | None = None,
     ) -> None:
-        self.tables, self._bounds, self.workers = tables, bounds, workers
+        self.tables, self._bounds, self.workers, self._n_landmarks = tables, bounds, workers, n_landmarks
         self.rows = sample_each_view(tables, GROUPED_BY, LEAST_OF_VIEW)
         is_whole = len(self.rows) == len(tables[0])
         self._sampled = tables if is_whole else [take_rows(X, self.rows) for X in tables]
@@ -108,7 +117,7 @@ class ViewGroups:
     def _grow_on_all(self, members: Members) -> ClusterTree:
         if members not in self._trees_of_all:
             tables = [self.tables[v] for v in members]
-            self._trees_of_all[members] = grow_tree(tables, self._bounds, self.workers)
+            self._trees_of_all[members] = grow_tree(tables, self._bounds, self.workers, self._n_landmarks)
         return self._trees_of_all[members]
 
     def merge(self, most_groups: int) -> list[Members]:

@@ -10,8 +10,8 @@ is the depth of the dip in standard deviations, as far as edges are counts. Its 
 clouds without clusters (:mod:`latentsimplex.auto.one_humped_clouds`).
 
 **Slow modes.** In many dimensions clusters overlap in every order of the samples, but k of them have k - 1 modes that
-are slower than those of clouds: s_j = log(r_m / r_j), r_j the rates and m the fastest mode looked at, less the mean of
-the same over clouds. In few dimensions long or curved shapes have slow modes as well, so dips decide alone there.
+are slower than those of clouds (:mod:`latentsimplex.auto.slow_clusters`). In few dimensions long or curved shapes have
+slow modes as well, so dips decide alone there.
 
 Graphs are local or broad. A dip that a local graph shows is between the right samples, broad ones blur it: the deepest
 dip of a local graph is taken unless broad graphs show a far deeper one.
@@ -27,9 +27,9 @@ import numpy as np
 from scipy import sparse
 
 from latentsimplex.auto.absent_rows import fill_absent
+from latentsimplex.auto.comparisons import compare_views, list_comparisons
 from latentsimplex.auto.neighbour_graphs import (
     Modes,
-    compare_samples,
     find_neighbours,
     join_neighbours,
     leaving_share,
@@ -37,11 +37,11 @@ from latentsimplex.auto.neighbour_graphs import (
 )
 from latentsimplex.auto.neighbour_votes import place_by_landmarks
 from latentsimplex.auto.one_humped_clouds import CloudShape, measure_cloud_shape
-from latentsimplex.base.kmeans import kmeans, sample_rows
-from latentsimplex.base.partial_table import PartialTable
+from latentsimplex.auto.slow_clusters import SPREADS, count_slow_modes, cut_by_modes, excess_slowness
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
-from latentsimplex.base.wide_table import WideTable, find_varying
+from latentsimplex.base.wide_table import find_varying
 
 FEW_NEIGHBOURS, PER_NEIGHBOUR, LEAST_NEIGHBOURS = 10, 8, 3
 """Neighbours in the more local of two graphs: ten, fewer of few samples. The other has twice as many."""
@@ -72,18 +72,8 @@ MARGIN = 0.8
 MANY_DIMENSIONS = 4
 """Slow modes are evidence in no fewer local dimensions than this."""
 MOST_MODES = 40
-LEAST_SLOWNESS, SPREADS, GAP_SPREADS, LEAST_SPREAD = 0.1, 5.0, 4.0, 0.02
-"""A mode is slow if s_j is no less than ``LEAST_SLOWNESS``, or what the dimension explains, and ``SPREADS`` standard
-deviations of clouds, which are no less than ``LEAST_SPREAD``. A gap after slow modes takes ``GAP_SPREADS`` of its
-own."""
 UNBELIEVED = 0.9
 """The most strength of clusters that slow modes are no evidence for."""
-NEXT_MODES = 2
-"""Modes on each side whose spread over clouds is averaged: a few clouds tell little of one."""
-GEOMETRY = 2 * np.log(2)
-"""In d dimensions rates grow as j^(2/d): from the first mode to the second, shape alone makes a gap of this over d."""
-WORDS, FILLED = 20, 0.7
-"""Tables of no negative numbers are words from so many features on, if no more than this share of cells is filled."""
 
 
 class Split(NamedTuple):
@@ -109,62 +99,46 @@ class Split(NamedTuple):
         return (self.depth * abs(self.depth) - self.needed**2) / 2
 
 
-def list_comparisons(tables: Sequence[Any]) -> list[str]:
-    """Return the ways to compare the features of some views that are worth a look.
-
-    >>> list_comparisons([np.zeros((5, 1))]), list_comparisons([-np.ones((5, 3))])
-    (['as they are'], ['standardised', 'as they are'])
-    """
-    if all(X.shape[1] == 1 for X in tables):
-        return ["as they are"]
-    return ["as shares"] if any(map(holds_words, tables)) else ["standardised", "as they are"]
-
-
-def holds_words(X: Array | WideTable) -> bool:
-    """Return whether a table has many features, no negative number and many zeros: words, and other counts.
-
-    Standardised, the rarest words would count most, and as they are the longest texts would.
-    """
-    X = X.values if isinstance(X, PartialTable) else X
-    values: Any = X.X if isinstance(X, WideTable) else X
-    if X.shape[1] < WORDS or values.min() < 0:
-        return False
-    filled = values.count_nonzero() if sparse.issparse(values) else np.count_nonzero(values)
-    return bool(filled < FILLED * np.prod(X.shape))
-
-
 def find_split(
     tables: Sequence[Any],
     workers: Workers,
     margin: float = 1.0,
     exactly: int | None = None,
     compared: str | None = None,
+    n_landmarks: int | None = None,
 ) -> Split | None:
     """Return the best way to cut the samples of some views; None where they are too few, or all alike.
 
     Strengths are over ``margin``: more is asked of clusters within clusters, which are found in two at a time.
     ``exactly`` is how many clusters there will be in the end: no more are cut at once and, where there is no evidence
     for any in many dimensions, so many. 0 is never more than two. ``compared`` is how features are compared, if that
-    is known.
+    is known. Broad graphs are of ``n_landmarks`` samples, drawn at random, where there are more; None is of all.
     """
     tables = [X for X in tables if find_varying(X).any()]
     if not tables or len(tables[0]) < 2 * LEAST_CLUSTER + 2:
         return None
     looks = {}
     for comparison in list_comparisons(tables) if compared is None else [compared]:
-        looks[comparison] = Look(compare_views(tables, comparison), workers, exactly != 0)
+        looks[comparison] = Look(compare_views(tables, comparison), workers, exactly != 0, n_landmarks)
     slow = [split for comparison, look in looks.items() for split in look.slow_splits(comparison, exactly)]
     if any(split.strength >= 1 for split in slow):
-        return max(slow, key=lambda split: (split.is_clear, split.strength))
+        clearest = max(slow, key=lambda split: (split.is_clear, split.strength))
+        return looks[clearest.comparison].place(clearest)
     local, broad = (
         [split for how, look in looks.items() for split in getattr(look, scale).dips(how, margin)]
         for scale in ("local", "broad")
     )
-    if broad and is_line(tables):
+    chosen = choose_dip(local, broad, is_line(tables))
+    if slow and chosen.strength < 1:
+        chosen = max(slow, key=lambda split: split.strength)
+    return looks[chosen.comparison].place(chosen)
+
+
+def choose_dip(local: list[Split], broad: list[Split], on_a_line: bool) -> Split:
+    """Return the strongest split, a local one unless broad graphs show far more; on a line they alone are believed."""
+    if broad and on_a_line:
         return max(broad, key=lambda split: split.strength)
     strongest = max([*local, *broad], key=lambda split: split.strength)
-    if slow and strongest.strength < 1:
-        return max(slow, key=lambda split: split.strength)
     nearest = max(local, key=lambda split: split.strength)
     return nearest if nearest.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
 
@@ -180,16 +154,13 @@ def is_line(tables: Sequence[Any]) -> bool:
     return len(tables) == 1 and tables[0].shape[1] == 1
 
 
-def compare_views(tables: Sequence[Any], comparison: str) -> list[Array]:
-    """Return coordinates of the samples in each view; directions are compared in tables of words alone."""
-    otherwise = "standardised" if comparison == "as shares" else comparison
-    return [compare_samples(X, comparison if holds_words(X) else otherwise) for X in tables]
-
-
-def cut_into(tables: Sequence[Any], k: int, comparison: str, before: np.ndarray) -> np.ndarray:
+def cut_into(
+    tables: Sequence[Any], k: int, comparison: str, before: np.ndarray, workers: Workers | None = None
+) -> np.ndarray:
     """Return exactly k clusters (n,): those found before, or those of slow modes if clearly fewer edges leave them."""
     tables = [X for X in tables if find_varying(X).any()]
-    graphs = read_graphs(fill_absent(compare_views(tables, comparison)), local_sizes(len(before)), k - 1)
+    coordinates = fill_absent(compare_views(tables, comparison))
+    graphs = read_graphs(coordinates, local_sizes(len(before)), k - 1, workers)
     ways = [
         labels for labels in (cut_by_modes(modes, k) for _, modes in graphs) if len(np.unique(labels)) == k
     ]
@@ -203,15 +174,21 @@ def cut_into(tables: Sequence[Any], k: int, comparison: str, before: np.ndarray)
 class Look:
     """Samples and clouds like them, at a local and at a broad scale; slow modes are for whole samples alone."""
 
-    def __init__(self, coordinates: Sequence[Array], workers: Workers, is_whole: bool) -> None:
+    def __init__(
+        self, coordinates: Sequence[Array], workers: Workers, is_whole: bool, n_landmarks: int | None = None
+    ) -> None:
         n = len(coordinates[0])
         self.given, self.coordinates, self.workers = coordinates, fill_absent(coordinates), workers
+        self.is_quick = n_landmarks is not None
         self.n_samples, self.n_cloud_samples = n, min(n, CLOUD_SAMPLES)
         self.has_many_dimensions = is_whole and self.shape.local_dimension >= MANY_DIMENSIONS
         n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions and n <= MOST_SAMPLES else ORDERS
-        self.local = Scale(self, local_sizes(n), local_sizes(n), n_modes)
-        broad = broad_sizes(n)
-        self.broad = Scale(self, broad, [max(2, k * self.n_cloud_samples // n) for k in broad], ORDERS)
+        self.local = Scale(self, coordinates, local_sizes(n), local_sizes(n), n_modes)
+        landmarks = sample_rows(n, n_landmarks or n)
+        some = coordinates if len(landmarks) == n else [Z[landmarks] for Z in coordinates]
+        broad = broad_sizes(len(landmarks))
+        of_cloud = [max(2, k * self.n_cloud_samples // len(landmarks)) for k in broad]
+        self.broad = Scale(self, some, broad, of_cloud, ORDERS)
 
     @cached_property
     def shape(self) -> CloudShape:
@@ -220,7 +197,7 @@ class Look:
         return measure_cloud_shape([Z[some] for Z in self.given])
 
     def slow_splits(self, comparison: str, exactly: int | None) -> list[Split]:
-        """Return clusters by slow modes, where there are many dimensions; many samples are split as a part of them is.
+        """Return clusters by slow modes, where there are many dimensions; of many samples those of a part of them.
 
         The rates of many more samples than clouds have rise in another way than those of clouds.
         """
@@ -230,30 +207,40 @@ class Look:
             return self.local.slow_splits(comparison, exactly)
         rows = sample_rows(self.n_samples, MOST_SAMPLES)
         part = Look([Z[rows] for Z in self.given], self.workers, True)
-        found = part.slow_splits(comparison, exactly)
-        return [
-            split._replace(
-                labels=place_by_landmarks(
-                    self.coordinates, rows, np.eye(int(split.labels.max()) + 1)[split.labels]
-                ).argmax(axis=1)
-            )
-            for split in found
-        ]
+        return part.slow_splits(comparison, exactly)
+
+    def place(self, split: Split) -> Split:
+        """Return a split of all samples, given one of them or of a part."""
+        if len(split.labels) == self.n_samples:
+            return split
+        rows = sample_rows(self.n_samples, len(split.labels))
+        certain = np.eye(int(split.labels.max()) + 1)[split.labels]
+        placed = place_by_landmarks(self.coordinates, rows, certain, self.workers)
+        return split._replace(labels=placed.argmax(axis=1))
 
 
 class Scale:
-    """Neighbour graphs of samples and of clouds, read where they are needed.
+    """Neighbour graphs of samples, or of a part of them, and of clouds, read where they are needed.
 
     ``sizes`` are the neighbours that samples have in each graph, ``cloud_sizes`` those in a cloud.
     """
 
-    def __init__(self, look: Look, sizes: list[int], cloud_sizes: list[int], n_modes: int) -> None:
-        self._look, self._sizes, self._cloud_sizes, self._n_modes = look, sizes, cloud_sizes, n_modes
+    def __init__(
+        self,
+        look: Look,
+        coordinates: Sequence[Array],
+        sizes: list[int],
+        cloud_sizes: list[int],
+        n_modes: int,
+    ) -> None:
+        self._look, self._coordinates, self._n_modes = look, coordinates, n_modes
+        self._sizes, self._cloud_sizes = sizes, cloud_sizes
 
     @cached_property
     def graphs(self) -> list[tuple[sparse.csr_matrix, Modes]]:
         """The graph of each size, and its slow modes."""
-        return read_graphs(self._look.coordinates, self._sizes, self._n_modes)
+        look = self._look
+        return read_graphs(self._coordinates, self._sizes, self._n_modes, look.workers, look.is_quick)
 
     @cached_property
     def clouds(self) -> list[tuple[tuple[sparse.csr_matrix, Modes], ...]]:
@@ -325,10 +312,14 @@ def broad_sizes(n: int) -> list[int]:
 
 
 def read_graphs(
-    coordinates: Sequence[Array], sizes: Sequence[int], n_modes: int
+    coordinates: Sequence[Array],
+    sizes: Sequence[int],
+    n_modes: int,
+    workers: Workers | None = None,
+    quickly: bool = False,
 ) -> list[tuple[sparse.csr_matrix, Modes]]:
     """Return the graph of each size, pooled over views, and its slow modes."""
-    neighbours = [find_neighbours(Z, max(sizes)) for Z in coordinates] if sizes else []
+    neighbours = [find_neighbours(Z, max(sizes), workers, quickly) for Z in coordinates] if sizes else []
     graphs = [join_neighbours(neighbours, k) for k in sizes]
     return [(graph, slow_modes(graph, n_modes)) for graph in graphs]
 
@@ -385,44 +376,3 @@ def chance_depth(n_places: float) -> float:
     (1.83, 0.0)
     """
     return CHANCE * max(0.0, float(np.sqrt(2 * np.log(max(n_places, 1.0)))) - CHANCE_FROM)
-
-
-def excess_slowness(rates: Array, of_clouds: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Return s_j (m,), how much slower modes are than those of clouds, and standard deviations of clouds.
-
-    These are of s_j (m,) and of the gaps between one mode and the next (m - 1,).
-    """
-    m = min(len(rates), *(len(each) for each in of_clouds))
-    clouds = np.array([np.log(each[m - 1] / each[:m]) for each in of_clouds])
-    slowness = np.log(rates[m - 1] / rates[:m]) - clouds.mean(axis=0)
-    spreads = [smooth_spread(each) for each in (clouds, np.diff(clouds))]
-    return slowness, *spreads
-
-
-def smooth_spread(clouds: Array) -> Array:
-    """Return the standard deviation of each mode over a few clouds, a geometric mean over the modes next to it."""
-    logs = np.log(np.maximum(clouds.std(axis=0, ddof=1), LEAST_SPREAD))
-    window, middle = np.ones(2 * NEXT_MODES + 1), slice(NEXT_MODES, NEXT_MODES + len(logs))
-    sums, counts = (np.convolve(each, window)[middle] for each in (logs, np.ones_like(logs)))
-    return np.exp(sums / counts)
-
-
-def count_slow_modes(slowness: Array, spread: Array, gap_spread: Array, dimension: float) -> tuple[int, bool]:
-    """Return how many modes tell clusters apart, and whether that number is clear.
-
-    Most of them must be slow. The number is clear if a gap follows that clouds do not have; of several, the last.
-    """
-    least = max(LEAST_SLOWNESS, GEOMETRY / dimension)
-    slow = (slowness >= least) & (slowness >= SPREADS * spread)
-    gaps = slowness[:-1] - slowness[1:]
-    mostly = slow & (np.cumsum(slow) > 0.5 * np.arange(1, len(slow) + 1))
-    clear = mostly[:-1] & (gaps >= least) & (gaps >= GAP_SPREADS * gap_spread)
-    if clear.any():
-        return int(np.flatnonzero(clear)[-1]) + 1, True
-    return (int(np.flatnonzero(mostly)[-1]) + 1 if mostly.any() else 0), False
-
-
-def cut_by_modes(modes: Modes, k: int) -> np.ndarray:
-    """Return k clusters (n,) by the slowest k - 1 modes, samples compared by direction."""
-    rows = np.column_stack([np.full(len(modes.values), modes.constant), modes.values[:, : k - 1]])
-    return kmeans(rows / np.linalg.norm(rows, axis=1, keepdims=True), k)

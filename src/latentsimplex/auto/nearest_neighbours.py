@@ -1,0 +1,212 @@
+"""Nearest neighbours of very many samples: each sample looks into the cells that are nearest to its own.
+
+Samples are grouped into cells, those nearest to one of many centres. All samples of a cell are compared, as one product
+of matrices, with the members of the cells whose centres are nearest to theirs. The cost of a sample is that of the
+candidates it is compared with, whatever the number of samples, and most of its neighbours are among them.
+
+Cells are compared one by one, each on one thread, so that the number of threads changes nothing. Numbers are of single
+precision and relative to the centre of a cell: samples that are near one another, and far from others, keep their
+digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from latentsimplex.base.kmeans import sample_rows
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array, Indices
+
+COMPARED, COMPARED_QUICKLY, FEW_NEIGHBOURS = 10_000, 2_000, 50
+"""Among no more samples than this all are compared with all, and among fewer where that should be quick, if no more
+than a few neighbours are wanted."""
+SMALLEST_CELL, LARGEST_CELL = 32, 256
+"""Samples of a cell on average: the square root of all of them, within bounds."""
+LOOKED_INTO = 48
+"""Cells that are looked into for the neighbours of a cell's samples."""
+TRAINED_BY, ROUNDS = 24, 4
+"""Samples for each cell by which centres are found, and how often centres move to the means of their samples."""
+CROWDED = 4
+"""A cell with more samples than so many averages is cut, as where many samples coincide."""
+BLOCK = 1 << 22
+"""Distances that are held at a time."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Samples grouped into cells.
+
+    Attributes
+    ----------
+    X : (n, p) array
+        Coordinates of single precision, cell by cell.
+    rows : (n,) array
+        The sample of each row of X.
+    starts : (m + 1,) array
+        Where each cell begins in X.
+    centres : (m, p) array
+    middle : (p,) array
+        What was subtracted from coordinates.
+    """
+
+    X: Array
+    rows: Indices
+    starts: Indices
+    centres: Array
+    middle: Array
+
+    def members(self, cell: int) -> slice:
+        """Return the rows of X that are of a cell."""
+        return slice(self.starts[cell], self.starts[cell + 1])
+
+    def near(self, cells: Indices) -> Indices:
+        """Return the cells (b, c) nearest to each of some cells, itself first."""
+        c = min(LOOKED_INTO, len(self.centres))
+        heights = _heights(self.centres[cells], self.centres)
+        heights[np.arange(len(cells)), cells] = -np.inf
+        return order_least(heights, c)
+
+
+def order_least(heights: Array, c: int) -> Indices:
+    """Return the columns of the c least numbers of each row, the least first.
+
+    >>> order_least(np.array([[3.0, 1.0, 2.0]]), 2).tolist()
+    [[1, 2]]
+    """
+    some = np.argpartition(heights, c - 1, axis=1)[:, :c]
+    some.sort(axis=1)
+    order = np.argsort(np.take_along_axis(heights, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
+
+
+def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | None = None) -> Indices:
+    """Return the nearest neighbours of each sample (n, k), the nearest first, nearly all of them right.
+
+    >>> line = np.arange(20000.0)[:, None]
+    >>> sorted(search_neighbours(line, 2)[100].tolist())
+    [99, 101]
+    """
+    workers = workers or Workers(1)
+    cells = group_into_cells(coordinates, workers)
+    found = np.empty((len(coordinates), n_neighbours), dtype=np.int32)
+    every = np.arange(len(cells.centres))
+    near = cells.near(every)
+
+    def search(cell: int) -> None:
+        own = cells.members(cell)
+        found[cells.rows[own]] = _search_cell(cells, near[cell], cells.X[own], cells.rows[own], n_neighbours)
+
+    for _ in workers.map(search, every):
+        pass
+    return found
+
+
+def search_among(
+    coordinates: Array, landmarks: Indices, others: Indices, n_neighbours: int, workers: Workers | None = None
+) -> Indices:
+    """Return the nearest landmarks (m, k) of some other samples, as indices into the landmarks, the nearest first.
+
+    Where there are very many samples, nearly all are right.
+    """
+    if len(coordinates) <= COMPARED:
+        index = NearestNeighbors(n_neighbors=n_neighbours).fit(coordinates[landmarks])
+        return index.kneighbors(coordinates[others], return_distance=False)
+    workers = workers or Workers(1)
+    cells = group_into_cells(coordinates[landmarks], workers)
+    found = np.empty((len(others), n_neighbours), dtype=np.int32)
+    Y = (coordinates[others] - cells.middle).astype(np.float32)
+    cell_of = nearest_centre(Y, cells.centres, workers)
+    order = np.argsort(cell_of, kind="stable")
+    starts = np.searchsorted(cell_of[order], np.arange(len(cells.centres) + 1))
+    near = cells.near(np.arange(len(cells.centres)))
+
+    def search(cell: int) -> None:
+        own = order[starts[cell] : starts[cell + 1]]
+        nobody = np.full(len(own), -1, dtype=np.int32)
+        found[own] = _search_cell(cells, near[cell], Y[own], nobody, n_neighbours)
+
+    for _ in workers.map(search, np.flatnonzero(np.diff(starts))):
+        pass
+    return found
+
+
+def _search_cell(cells: Cells, near: Indices, Y: Array, own: Indices, k: int) -> Indices:
+    """Return the nearest neighbours (b, k) of samples Y (b, p) among the members of some cells, the first their own."""
+    from latentsimplex.auto._neighbour_loops import keep_nearest
+
+    sizes = np.diff(cells.starts)[near]
+    enough = int(np.searchsorted(np.cumsum(sizes), k + 1)) + 1
+    if enough > len(near):  # cells so small that more of them are needed
+        heights = _heights(cells.centres[near[:1]], cells.centres)[0]
+        heights[near[0]] = -np.inf
+        near = np.argsort(heights, kind="stable")[: 4 * len(near)]
+    candidates = np.concatenate([cells.rows[cells.members(cell)] for cell in near])
+    centre = cells.centres[near[0]]
+    B = np.concatenate([cells.X[cells.members(cell)] for cell in near]) - centre
+    norms = np.einsum("ij,ij->i", B, B)
+    found = np.empty((len(Y), k), dtype=np.int32)
+    for part in cut(len(Y), len(B)):
+        A = Y[part] - centre
+        heights = A @ (-2 * B.T)
+        heights += norms
+        keep_nearest(heights, candidates, own[part], found[part], np.empty((len(A), k), dtype=np.float32))
+    return found
+
+
+def group_into_cells(coordinates: Array, workers: Workers) -> Cells:
+    """Return samples grouped by the nearest of many centres."""
+    n = len(coordinates)
+    size = int(np.clip(np.sqrt(n), SMALLEST_CELL, LARGEST_CELL))
+    middle = coordinates.mean(axis=0)
+    X = (coordinates - middle).astype(np.float32)
+    centres = find_centres(X, max(1, n // size), workers)
+    cell_of = nearest_centre(X, centres, workers)
+    rows = np.argsort(cell_of, kind="stable").astype(np.int32)
+    counts = np.bincount(cell_of, minlength=len(centres))
+    parts = np.maximum(1, -(-counts // (CROWDED * size)))
+    ends = np.cumsum(counts)
+    bounds = [
+        np.linspace(end - count, end, part + 1).astype(np.intp)[1:]
+        for end, count, part in zip(ends, counts, parts, strict=True)
+    ]
+    starts = np.concatenate([[0], *bounds])
+    return Cells(X[rows], rows, starts, np.repeat(centres, parts, axis=0), middle)
+
+
+def find_centres(X: Array, m: int, workers: Workers) -> Array:
+    """Return m centres (m, p): samples drawn at random, moved to the means of those around them a few times."""
+    some = X[sample_rows(len(X), TRAINED_BY * m)]
+    centres = some[np.random.default_rng(0).permutation(len(some))[:m]]
+    for _ in range(ROUNDS if m > 1 else 0):
+        cell_of = nearest_centre(some, centres, workers)
+        filled, counts = np.unique(cell_of, return_counts=True)
+        ordered = some[np.argsort(cell_of, kind="stable")]
+        centres[filled] = np.add.reduceat(ordered, np.cumsum(counts) - counts) / counts[:, None]
+    return centres
+
+
+def nearest_centre(X: Array, centres: Array, workers: Workers) -> Indices:
+    """Return the nearest centre of each sample (n,)."""
+
+    def search(part: slice) -> Indices:
+        return _heights(X[part], centres).argmin(axis=1)
+
+    return np.concatenate(list(workers.map(search, list(cut(len(X), len(centres))))))
+
+
+def _heights(X: Array, centres: Array) -> Array:
+    """Return squared distances (n, m) from centres, but for the squares of X."""
+    heights = X @ (-2 * centres.T)
+    heights += np.einsum("ij,ij->i", centres, centres)
+    return heights
+
+
+def cut(n: int, m: int) -> Iterator[slice]:
+    """Yield parts of n rows with m numbers each, so many that ``BLOCK`` numbers are held at a time."""
+    step = max(1, BLOCK // max(m, 1))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))

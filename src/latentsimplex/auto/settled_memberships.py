@@ -1,0 +1,39 @@
+"""Memberships of all samples in the clusters of a tree, given those that EM found for landmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from latentsimplex.auto.cluster_tree import ClusterTree, take_rows
+from latentsimplex.auto.comparisons import compare_views
+from latentsimplex.auto.nearest_neighbours import COMPARED
+from latentsimplex.auto.neighbour_graphs import find_neighbours
+from latentsimplex.auto.neighbour_votes import N_VOTES, place_by_landmarks, settle_memberships
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wide_table import find_varying
+
+
+def settle_all(
+    tables: Sequence[Any], tree: ClusterTree, W: Array, landmarks: Indices, workers: Workers
+) -> Array:
+    """Return the memberships (n, g) of all samples of some views, given those of landmarks (m, g) by EM.
+
+    Samples in none of the views are given the shares of the clusters.
+    """
+    labels = tree.labels
+    n, seen, kept = len(labels), np.flatnonzero(labels >= 0), labels[landmarks] >= 0
+    tables = [X if len(seen) == n else take_rows(X, seen) for X in tables]
+    coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison)
+    find = partial(find_neighbours, n_neighbours=min(N_VOTES, len(seen) - 1), workers=workers)
+    # of very many samples each search has the threads for itself
+    neighbours = list(workers.map(find, coordinates, threaded=n <= COMPARED))
+    placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept], workers)
+    settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad)
+    every = np.tile(settled.mean(axis=0), (n, 1))
+    every[seen] = settled
+    return every
