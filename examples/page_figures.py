@@ -1,4 +1,4 @@
-"""Draw the figures of docs/how.md, docs/tour.md and docs/absent_samples.md into docs/images."""
+"""Draw the figures of docs/how.md, docs/tour.md, docs/absent_samples.md and docs/new_samples.md into docs/images."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from latentsimplex.plots import (
     plot_uncertainty,
     plot_view_patterns,
 )
-from latentsimplex.plots.palette import PROBABILITY
+from latentsimplex.plots.palette import PROBABILITY, cluster_colour
 from latentsimplex.similarity import LocalScaling
 from latentsimplex.uncertainty import pattern_divergences
 
@@ -122,6 +122,36 @@ def absent_samples() -> Figure:
     return figure
 
 
+def new_samples() -> Figure:
+    """Return a view of a fit, new samples that were placed in it, and memberships on a way out of its clusters."""
+    data = running_example(n_samples=400, separation=5, random_state=0)
+    model = LatentSimplexPosition(random_state=0).fit([X[:300] for X in data.views])
+    strange = np.array([[6.0, 6.0], [-7.0, 5.0], [0.0, -8.0]])
+    new = [np.vstack([X[300:], strange]) for X in data.views]
+    W, unlike = model.predict_memberships(new, return_unlike=True)
+    labels, points = W.argmax(axis=1), new[0]
+    figure, axes = panels(1, 3, width=3.4, height=3.2)
+    plot_scatter(data.views[0][:300], model.pattern_labels_[0], title="samples of the fit", ax=axes[0, 0])
+    plot_scatter(points[~unlike], labels[~unlike], title="new samples", ax=axes[0, 1])
+    axes[0, 1].scatter(*points[unlike].T, marker="x", color="black", label="unlike anything seen")
+    axes[0, 1].legend(loc="lower center", fontsize="small")
+    low, high = (
+        np.vstack([data.views[0], strange]).min(axis=0) - 1,
+        np.vstack([data.views[0], strange]).max(axis=0) + 1,
+    )
+    for ax in axes[0, :2]:
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1] - 2, high[1]), xlabel="", ylabel="")
+    centres = np.array([data.views[0][:300][model.pattern_labels_[0] == k].mean(axis=0) for k in (0, 1)])
+    steps = np.linspace(-0.5, 5.0, 200)
+    line = centres[0] + steps[:, None] * (centres[1] - centres[0])
+    for k, w in enumerate(model.predict_memberships([line, None, None]).T):
+        axes[0, 2].plot(steps, w, color=cluster_colour(k), label=f"cluster {k}")
+    axes[0, 2].set(title="two clusters and beyond", xlabel="way, 1 at the second centre", ylim=(0, 1))
+    axes[0, 2].set_ylabel("membership")
+    axes[0, 2].legend(fontsize="small")
+    return figure
+
+
 FIGURES = {
     "how_similarity": similarity,
     "how_simplex": simplex,
@@ -129,6 +159,7 @@ FIGURES = {
     "how_consensus": consensus,
     "tour": tour,
     "absent_samples": absent_samples,
+    "new_samples": new_samples,
 }
 
 

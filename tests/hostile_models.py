@@ -24,9 +24,10 @@ from pathlib import Path
 import numpy as np
 
 from latentsimplex import load
+from latentsimplex.inputs.named_table import NamedTable
 from latentsimplex.results.save_load import SCHEMA, save_results
 from latentsimplex.results.zip_archive import HEADER, pack_archive, read_arrays, read_header
-from made_model import random_model
+from made_model import random_model, with_references
 
 MEMORY = 2**30
 """What loading may take beyond what Python and its libraries have, in bytes of address space."""
@@ -36,15 +37,26 @@ SECONDS = 5
 
 
 def good_models(folder):
-    """The bytes of two models: one without names of samples, one with names and a table's features."""
+    """The bytes of models: one without names of samples, one with names and a table's features, one that predicts."""
     plain = random_model(12, 2, 3, random_state=0).results_
     named = random_model(
         8, 3, 2, seed=1, views=["a", "b", "c"], sample_names=[f"sample {i}" for i in range(8)]
     ).results_
     named = replace(named, feature_names=np.array(["x", "y", "z"], dtype=object))
-    for k, results in enumerate([plain, named]):
+    for k, results in enumerate([plain, named, placing_model().results_]):
         save_results(results, folder / f"good{k}")
-    return [(folder / f"good{k}").read_bytes() for k in range(2)]
+    return [(folder / f"good{k}").read_bytes() for k in range(3)]
+
+
+def placing_model():
+    """A model that places new samples: of a wide view, and of one with categories and a constant feature."""
+    rng, n = np.random.default_rng(2), 12
+    cells = np.empty((n, 7), dtype=object)
+    cells[:, :5] = rng.normal(size=(n, 5))
+    cells[:, 5] = 1.0
+    cells[:, 6] = ["red", "blue", "green"] * 4
+    views = [rng.normal(size=(n, 300)), NamedTable(cells, list("abcdefg"))]
+    return with_references(random_model(n, 2, 3, seed=2), views)
 
 
 def entries_of(content):
@@ -256,9 +268,9 @@ def bent_arrays(content, rng):
 def bent_values(content, rng):
     """Arrays that are whole and listed as they are, with values that no fit has."""
     header, arrays = read_header(content), read_arrays(content)
-    for name, array in arrays.items():
+    for name, array in ((name, array) for name, array in arrays.items() if array.size):
         kinds = (
-            [np.nan, np.inf, -1.0, 1e300, 0.3, 2.0]
+            [np.nan, np.inf, -1.0, 1e300 if array.itemsize == 8 else 1e38, 0.3, 2.0]
             if array.dtype.kind == "f"
             else [-7, 10**9, 2**62, -(2**63), 1]
         )
@@ -413,11 +425,14 @@ CONTENTS = [swapped, bent_arrays, bent_values, bent_headers, crowded_headers, st
 KINDS = BYTES + CONTENTS
 ALSO_NAMED = [flipped, bent_values, bent_headers]
 """What a model with more names is tried with too."""
+ALSO_PLACING = [flipped, swapped, bent_arrays, bent_values, bent_headers]
+"""What a model that predicts is tried with too."""
 
 
 def corpus(folder):
     """Yield the kind and the bytes of every file, and the bytes that the model in it may have (None is any)."""
-    for seed, (content, kinds) in enumerate(zip(good_models(folder), (KINDS, ALSO_NAMED), strict=True)):
+    tried = (KINDS, ALSO_NAMED, ALSO_PLACING)
+    for seed, (content, kinds) in enumerate(zip(good_models(folder), tried, strict=True)):
         for kind in kinds:
             for hostile in kind(content, np.random.default_rng(seed)):
                 yield kind.__name__, hostile, content if kind in BYTES else None

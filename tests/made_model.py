@@ -1,9 +1,14 @@
 """Fitted models made by hand, for tests of what is said about a fit and not of the fit itself."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.auto.cluster_tree import Level
+from latentsimplex.base.threads import Workers
+from latentsimplex.inputs.views import as_views
+from latentsimplex.placing.references import keep_references
 from latentsimplex.results.consensus import form_consensus
 from latentsimplex.results.results import Results, Stage
 from latentsimplex.similarity import AutoDiffusion
@@ -51,6 +56,21 @@ def made_model(
         settings=parameters,
     )
     return model._show(results)
+
+
+def with_references(model, data, views="whole"):
+    """The model with what places new samples, as if it had been fitted to these data."""
+    found = model.results_
+    with Workers(1) as workers:
+        references = keep_references(
+            as_views(data, views),
+            found.similarity,
+            found.view_patterns,
+            found.memberships,
+            found.pattern_labels,
+            workers,
+        )
+    return model._show(replace(found, references=references))
 
 
 def made_levels(labels):

@@ -40,6 +40,7 @@ ROOMS = {
     "datasets": [],
     "experiments": ["EXPERIMENTS", "Table"],
     "inputs": [],
+    "placing": [],
     "plots": [],
     "report": [],
     "results": [],

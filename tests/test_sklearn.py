@@ -102,7 +102,7 @@ def test_names_pass_through_a_pipeline_that_keeps_them(table):
 def test_what_transforms_nothing_names_no_features_out(table):
     """Memberships are of patterns whose number is found: there are no columns that a next step could rely on."""
     model = clone(GROUPED).fit(table)
-    for method in ("transform", "fit_transform", "get_feature_names_out", "set_output", "predict"):
+    for method in ("transform", "fit_transform", "get_feature_names_out", "set_output"):
         assert not hasattr(model, method)
     pipeline = make_pipeline(StandardScaler(), model).fit(table)
     with pytest.raises(AttributeError, match="does not provide get_feature_names_out"):

@@ -14,6 +14,7 @@ from latentsimplex.base.libraries import make_frame
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array
 from latentsimplex.options import PAPER, check_settings, resolve_options
+from latentsimplex.prediction import PlacesNewData
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.fit_warnings import warn_of_weak_results
@@ -24,7 +25,7 @@ from latentsimplex.similarity import Precomputed
 from latentsimplex.stages import run_stages
 
 
-class LatentSimplexPosition(ClusterMixin, BaseEstimator):
+class LatentSimplexPosition(PlacesNewData, ClusterMixin, BaseEstimator):
     """Multi-view clustering with uncertainty: the latent simplex position model.
 
     Each view of the same samples becomes a similarity matrix, read as a rough estimate of who shares a
@@ -313,9 +314,12 @@ class LatentSimplexPosition(ClusterMixin, BaseEstimator):
             read_views_again(results_of(self), X)
         return -results_of(self).loss
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, without pickle; :func:`latentsimplex.load` reads it."""
-        save_results(results_of(self), path)
+    def save(self, path: str | os.PathLike[str], predict: bool = True) -> None:
+        """Write the fitted model to one file, without pickle; :func:`latentsimplex.load` reads it.
+
+        What places new samples is kept too, rows of the data among it; ``predict=False`` leaves it out.
+        """
+        save_results(results_of(self), path, predict)
 
     def report(self, path: str | os.PathLike[str], data: Any = None) -> None:
         """Write a self-contained HTML page about the fit.

@@ -43,6 +43,7 @@ from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.memory_budget import Storage, choose_storage, measure_size, read_memory_limit
 from latentsimplex.pairs.on_device import find_device, make_pairs
 from latentsimplex.pairs.protocol import Backend
+from latentsimplex.placing.references import References, keep_references
 from latentsimplex.progress import show_progress
 from latentsimplex.results.estimates import PatternTrees, assemble_results
 from latentsimplex.results.results import Results, Stage
@@ -104,9 +105,19 @@ def run_stages(X: Any, options: Options) -> Results:
                 found = fitting.fill_again(found)
             if found.members is not None:
                 found = fitting.take_in_all_views(found)
-    return assemble_results(
+    results = assemble_results(
         views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
     )
+    return replace(results, references=find_references(views, results, options))
+
+
+def find_references(views: Views, results: Results, options: Options) -> References | None:
+    """Return what places new samples; None for similarities that were given, which new samples have none of."""
+    if isinstance(results.similarity, Precomputed):
+        return None
+    found = (results.view_patterns, results.memberships, results.pattern_labels)
+    with Workers(options.n_jobs) as workers:
+        return keep_references(views, results.similarity, *found, workers)
 
 
 class Reading(NamedTuple):

@@ -39,13 +39,16 @@ def test_version_and_help():
         "demo",
         "fit",
         "info",
+        "predict",
         "report",
         "reproduce",
         "results",
     ]
 
 
-@pytest.mark.parametrize("command", ["", "data", "demo", "fit", "info", "report", "reproduce", "results"])
+@pytest.mark.parametrize(
+    "command", ["", "data", "demo", "fit", "info", "predict", "report", "reproduce", "results"]
+)
 def test_every_command_has_a_help_that_fits_a_terminal(command):
     result = run(*filter(None, [command]), "--help")
     assert result.exit_code == 0

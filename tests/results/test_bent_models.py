@@ -29,6 +29,11 @@ def use_everywhere(model):
         dense = P.toarray()
         assert ((dense >= 0) & (dense <= 1 + 1e-6)).all()
     model.consensus()
+    if results.references is not None:
+        new = [np.full((2, own.n_columns), 0.5) for own in results.references.given]
+        W = model.predict_memberships(new)
+        assert np.abs(W.sum(axis=1) - 1).max() < 1e-6
+        assert model.predict(new).max() < model.consensus_.n_clusters
     for table in (labels_table, view_labels_table, memberships_table, views_table, model_uncertainty):
         assert len(table(results)) in (model.n_samples_, len(model.view_names_in_))
     assert describe(summarise(model))
@@ -43,7 +48,7 @@ def load_or_refuse(path):
         return None, str(error)
 
 
-@pytest.mark.parametrize("which", [0, 1], ids=["plain", "named"])
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["plain", "named", "placing"])
 def test_a_bent_model_is_refused_or_usable(which, tmp_path):
     content = good_models(tmp_path)[which]
     rng = np.random.default_rng(which)

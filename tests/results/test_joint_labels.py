@@ -6,7 +6,7 @@ from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
 from latentsimplex.model.problem import drop_unused_columns
-from latentsimplex.results.joint_labels import joint_labels, match_labels, spectral_labels
+from latentsimplex.results.joint_labels import extend_labels, joint_labels, match_labels, spectral_labels
 from problems import same_partition
 
 
@@ -69,3 +69,18 @@ def test_match_labels_keeps_the_partition_and_takes_the_numbers_of_the_columns()
     found = match_labels(labels, W)
     assert same_partition(found, labels)
     assert found.tolist() == [3, 3, 1, 0, 0]
+
+
+def test_samples_of_the_fit_keep_their_labels():
+    rng = np.random.default_rng(0)
+    W = rng.dirichlet([0.3] * 4, size=200)
+    labels = joint_labels(W)
+    np.testing.assert_array_equal(extend_labels(W, labels, W), labels)
+    np.testing.assert_array_equal(extend_labels(W, labels, W[:3].copy()), labels[:3])
+
+
+def test_a_new_sample_gets_the_label_of_the_samples_that_it_is_like():
+    W = np.repeat([[0.9, 0.1, 0.0], [0.1, 0.8, 0.1], [0.0, 0.1, 0.9]], 5, axis=0)
+    labels = joint_labels(W)
+    assert extend_labels(W, labels, np.eye(3)).tolist() == [0, 1, 2]
+    assert extend_labels(W, np.zeros(15, dtype=int), np.eye(3)).tolist() == [0, 0, 0]

@@ -16,6 +16,9 @@ from sklearn.exceptions import NotFittedError
 from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.datasets import running_example
 from latentsimplex.estimator import FITTED
+from latentsimplex.placing.comparison import Comparison
+from latentsimplex.placing.neighbour_opinions import Neighbourhood
+from latentsimplex.placing.references import References
 from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.parameters import UnstoredKernel
 from latentsimplex.results.results import Results, Stage
@@ -106,6 +109,10 @@ def same(a, b):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, References | Comparison | Neighbourhood):
+        return all(same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
     if isinstance(a, Consensus):
         return all(same(x, y) for x, y in zip(consensus_parts(a), consensus_parts(b), strict=True))
     return a == b

@@ -22,7 +22,7 @@ KERNELS = [
     Diffusion(),
     Diffusion(standardise=False),
     Diffusion(standardise=False, per_feature=True),
-    Diffusion(standardise=False, unit_length=True),
+    Diffusion(standardise=False, as_shares=True),
     LocalScaling(),
     LocalScaling(standardise=True),
     LocalScaling(per_feature=True),

@@ -13,7 +13,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from latentsimplex._version import __version__
 from latentsimplex.base.table import Table
 from latentsimplex.base.wording import count_noun
-from latentsimplex.cli import data, fit
+from latentsimplex.cli import data, fit, predict
 from latentsimplex.cli.errors import Commands, check_folder, one_line, written_folder
 from latentsimplex.cli.values import COUNT, FILE
 from latentsimplex.estimator import LatentSimplexPosition, load
@@ -53,6 +53,7 @@ def main() -> None:
 
 main.add_command(data.data)
 main.add_command(fit.fit)
+main.add_command(predict.predict)
 
 
 class ListingExperiments(click.Command):
@@ -175,7 +176,7 @@ def report(model: Path, out: Path | None) -> None:
     """Write an HTML page about a fitted model.
 
     MODEL is a file that fit or LatentSimplexPosition.save wrote. The page needs no network and no other files.
-    A model does not hold the data: what the page of fit shows of them is not on this one.
+    A model holds no more of the data than places new samples: what the page of fit shows of them is not on this one.
     """
     fitted = _loaded(model)
     out = model.with_name(f"{model.name}.html") if out is None else out
@@ -189,15 +190,28 @@ def report(model: Path, out: Path | None) -> None:
 def info(model: Path) -> None:
     """Say what a fitted model found.
 
-    MODEL is a file that fit or LatentSimplexPosition.save wrote. Its settings are listed too.
+    MODEL is a file that fit or LatentSimplexPosition.save wrote. It also says whether rows of the data are in the
+    file, and lists the settings.
     """
     from latentsimplex.report import describe, summarise
 
-    summary = summarise(_loaded(model))
+    fitted = _loaded(model)
+    summary = summarise(fitted)
     click.echo(describe(summary))
+    click.echo(describe_kept(fitted))
     click.echo("settings:")
     for setting in summary["settings"]:
         click.echo(f"  {setting['name']}={setting['value']}")
+
+
+def describe_kept(model: LatentSimplexPosition) -> str:
+    """Return in a sentence whether rows of the data are in a model's file."""
+    references = model.results_.references
+    if references is None:
+        return "The file holds no rows of the data, and places no new samples."
+    n = model.n_samples_
+    rows = "the rows of all" if len(references.rows) == n else f"rows of {len(references.rows):,} of the"
+    return f"The file holds {rows} {n:,} samples, to place new ones; save(predict=False) leaves them out."
 
 
 def _taken(name: str, options: dict[str, Any]) -> dict[str, Any]:

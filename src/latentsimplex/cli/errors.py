@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,6 +42,15 @@ def check_folder(out: Path) -> None:
         raise click.ClickException(
             f"Nothing can be written into {str(there)!r}: choose another folder with --out."
         )
+
+
+def check_kept(files: Sequence[Path], out: Path, written: re.Pattern[str]) -> None:
+    """Refuse to write over the data."""
+    for path in files:
+        if path.resolve().parent == out.resolve() and written.fullmatch(path.name):
+            raise click.BadParameter(
+                f"{str(path)!r} would be overwritten: choose another folder.", param_hint="'--out'"
+            )
 
 
 @contextmanager

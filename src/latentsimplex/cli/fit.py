@@ -14,7 +14,7 @@ import click
 from latentsimplex.analysis.cluster_features import describe_clusters
 from latentsimplex.base.interruption import INTERRUPTED, kept_on_interrupt
 from latentsimplex.base.table import Table
-from latentsimplex.cli.errors import on_interrupt, one_line, warnings_as_lines, written_folder
+from latentsimplex.cli.errors import check_kept, on_interrupt, one_line, warnings_as_lines, written_folder
 from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY
 from latentsimplex.estimator import LatentSimplexPosition
 from latentsimplex.inputs.column_roles import ColumnRoles
@@ -163,7 +163,7 @@ def fit(
     """
     from latentsimplex.report import describe, summarise
 
-    _check_kept(files, out)
+    check_kept(files, out, WRITTEN)
     if similarity == "precomputed" and views != "whole":
         raise click.UsageError("--similarity precomputed takes similarities as they are: leave out --views.")
     if no_index and index is not None:
@@ -206,15 +206,6 @@ def fit(
     if pressed.is_set():
         click.echo("Interrupted: the fit ended early, and the best result so far was written.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
-
-
-def _check_kept(files: Sequence[Path], out: Path) -> None:
-    """Refuse to write over the data."""
-    for path in files:
-        if path.resolve().parent == out.resolve() and WRITTEN.fullmatch(path.name):
-            raise click.BadParameter(
-                f"{str(path)!r} would be overwritten: choose another folder.", param_hint="'--out'"
-            )
 
 
 def write_fit(model: LatentSimplexPosition, folder: Path, files: Sequence[Path], data: Any) -> dict[str, str]:

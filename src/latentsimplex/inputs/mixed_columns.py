@@ -23,6 +23,39 @@ import numpy as np
 from latentsimplex.base.types import Array
 
 
+class ColumnEncoding(NamedTuple):
+    """How a column became numbers: its categories (None for numbers), what they were less, and what they are over."""
+
+    levels: list[str] | None
+    centre: float
+    scale: float
+
+    @property
+    def width(self) -> int:
+        """The number of columns that it becomes: one for each category, for two of them one."""
+        return len(self.levels) if self.levels is not None and len(self.levels) > 2 else 1
+
+    def encode(self, values: np.ndarray) -> Array:
+        """Return a column (n,) as numbers (n, width), NaN where it is missing.
+
+        A category that is none of the levels has no indicator: it is as far from each of them.
+
+        >>> ColumnEncoding(["blue", "red"], 0.0, 0.5).encode(np.array(["red", "blue", "green"], dtype=object)).tolist()
+        [[2.0], [0.0], [1.0]]
+        """
+        if self.levels is None:
+            return (values[:, None].astype(np.float64) - self.centre) / self.scale
+        missing = np.array([value is None for value in values], dtype=bool)
+        if len(self.levels) < 2:
+            indicators = np.zeros((len(values), 1))
+        else:
+            indicators = (values[:, None] == np.array(self.levels, dtype=object)).astype(np.float64)
+        if len(self.levels) == 2:
+            indicators = (1 + indicators[:, 1:] - indicators[:, :1]) / 2
+        indicators[missing] = np.nan
+        return indicators / self.scale
+
+
 class EncodedColumns(NamedTuple):
     """A table of numbers and where its columns come from.
 
@@ -32,14 +65,21 @@ class EncodedColumns(NamedTuple):
     names : list of str, or None where columns have none
     origins : (q,) list, or None where columns are as they were given
         Which of the given columns each column comes from.
-    units : (2, q) array, or None where columns are as they were given
-        A column times the first row, plus the second, is in units of its own; an indicator is 0 or 1.
+    encodings : list of ColumnEncoding, or None where columns are as they were given
+        How each of the given columns was encoded.
     """
 
     table: Any
     names: list[str] | None
     origins: list[int] | None = None
-    units: Array | None = None
+    encodings: list[ColumnEncoding] | None = None
+
+    @property
+    def units(self) -> Array | None:
+        """A column times the first row (2, q), plus the second, is in units of its own; an indicator is 0 or 1."""
+        if self.encodings is None:
+            return None
+        return np.array([(e.scale, e.centre) for e in self.encodings for _ in range(e.width)]).T
 
 
 def encode_columns(names: Sequence[str], columns: Sequence[np.ndarray]) -> EncodedColumns:
@@ -53,19 +93,34 @@ def encode_columns(names: Sequence[str], columns: Sequence[np.ndarray]) -> Encod
     """
     if not any(map(_are_categories, columns)):
         return EncodedColumns(np.column_stack(columns), list(names))
-    parts, encoded, origins, units = [], [], [], []
-    for j, (name, values) in enumerate(zip(names, columns, strict=True)):
-        if _are_categories(values):
-            part, levels, scale = _encode_categories(name, values)
-            encoded += [f"{name}={level}" for level in levels]
-            centre = 0.0
-        else:
-            part, (centre, scale) = values[:, None], _centre_and_scale(values)
-            encoded.append(name)
-        parts.append((part - centre) / scale)
-        origins += [j] * part.shape[1]
-        units += [(scale, centre)] * part.shape[1]
-    return EncodedColumns(np.hstack(parts), encoded, origins, np.array(units).T)
+    encodings = [learn_encoding(name, values) for name, values in zip(names, columns, strict=True)]
+    encoded: list[str] = []
+    for name, encoding in zip(names, encodings, strict=True):
+        levels = encoding.levels
+        encoded += (
+            [name] if levels is None else [f"{name}={each}" for each in levels[-encoding.width :] or [""]]
+        )
+    table = np.hstack([each.encode(values) for each, values in zip(encodings, columns, strict=True)])
+    origins = [j for j, encoding in enumerate(encodings) for _ in range(encoding.width)]
+    return EncodedColumns(table, encoded, origins, encodings)
+
+
+def learn_encoding(name: str, values: np.ndarray) -> ColumnEncoding:
+    """Return how a column of numbers or categories becomes numbers, or raise ValueError for one that names samples."""
+    if not _are_categories(values):
+        return ColumnEncoding(None, *_centre_and_scale(values))
+    known = np.array([value for value in values if value is not None], dtype=str)
+    found, codes = np.unique(known, return_inverse=True)
+    levels, n = found.tolist(), len(codes)
+    if len(levels) > 2 and 2 * len(levels) > n:
+        raise ValueError(
+            f"The column {name!r} has {len(levels)} different texts in {n} samples, so it says who a sample is and not "
+            "what it is like: leave it out, or make it the index."
+        )
+    if len(levels) < 2:
+        return ColumnEncoding(levels, 0.0, 1.0)
+    scale = float(np.sqrt(1 - np.square(np.bincount(codes) / n).sum()))
+    return ColumnEncoding(levels, 0.0, scale / float(np.sqrt(2)) if len(levels) == 2 else scale)
 
 
 def _are_categories(values: np.ndarray) -> bool:
@@ -78,25 +133,3 @@ def _centre_and_scale(values: Array) -> tuple[float, float]:
     if not len(present):
         return 0.0, 1.0
     return float(present.mean()), float(present.std()) if np.ptp(present) > 0 else 1.0
-
-
-def _encode_categories(name: str, values: np.ndarray) -> tuple[Array, list[str], float]:
-    """Return indicators (n, K) of the categories of a column, which categories they are for, and their scale."""
-    missing = np.array([value is None for value in values])
-    found, codes = np.unique(values[~missing].astype(str), return_inverse=True)
-    levels, n = found.tolist(), len(codes)
-    if len(levels) > 2 and 2 * len(levels) > n:
-        raise ValueError(
-            f"The column {name!r} has {len(levels)} different texts in {n} samples, so it says who a sample is and not "
-            "what it is like: leave it out, or make it the index."
-        )
-    indicators = np.full((len(values), max(len(levels), 1)), np.nan)
-    indicators[~missing] = np.eye(indicators.shape[1])[codes]
-    if len(levels) < 2:
-        return 0.0 * indicators, levels or [""], 1.0
-    scale = float(np.sqrt(1 - np.square(np.bincount(codes) / n).sum()))
-    return (
-        (indicators, levels, scale)
-        if len(levels) > 2
-        else (indicators[:, 1:], levels[1:], scale / np.sqrt(2))
-    )

@@ -38,6 +38,15 @@ class NamedTable:
         """Return the numbers."""
         return self.values
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and columns."""
+        return self.values.shape
+
+    def take_columns(self, columns: list[int]) -> NamedTable:
+        """Return some of the columns."""
+        return NamedTable(self.values[:, columns], [self.columns[j] for j in columns], self.index)
+
     def rows(self, names: list[str]) -> NamedTable:
         """Return the table with its rows in the order of ``names``, each of which is there once."""
         position = {name: i for i, name in enumerate(self.index or [])}

@@ -101,9 +101,9 @@ def check_table(table: Any, label: str, missing: str = "raise") -> Any:
     _check_dimensions(table, label)
     if missing == "pairwise" and not sparse.issparse(table):
         _check_known(table, label)
-        _check_values(table[~np.isnan(table)], label)
+        check_values(table[~np.isnan(table)], label)
     else:
-        _check_values(table.data if sparse.issparse(table) else table, label)
+        check_values(table.data if sparse.issparse(table) else table, label)
     n, p = table.shape
     if p == 0:
         raise ValueError(
@@ -281,7 +281,8 @@ def _objects_as_float(array: np.ndarray, label: str) -> Array:
         raise _too_large(label) from None
 
 
-def _check_values(values: Array, label: str) -> None:
+def check_values(values: Array, label: str) -> None:
+    """Raise ValueError for numbers that are not finite, or so large that their squares overflow."""
     finite = np.isfinite(values)
     if not finite.all():
         kind = "NaN" if np.isnan(values).any() else "infinity (inf)"

@@ -28,7 +28,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -40,11 +40,30 @@ from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.id_columns import check_id_columns
+from latentsimplex.inputs.mixed_columns import ColumnEncoding
 from latentsimplex.inputs.named_table import MatchedRows, match_rows
 from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
 
 HANDFUL = 5
 """The fewest samples of a view that others have more samples than."""
+
+
+class GivenColumns(NamedTuple):
+    """The columns that a view was given as, which new samples are to have.
+
+    Attributes
+    ----------
+    n_columns : int
+    names : list of str, or None where they have none
+    encodings : list of ColumnEncoding, or None where columns are as they were given
+    places : list of int, or None
+        Where they stand in the one table that was cut into views.
+    """
+
+    n_columns: int
+    names: list[str] | None = None
+    encodings: list[ColumnEncoding] | None = None
+    places: list[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +90,7 @@ class Views(Sequence[Array]):
     columns: Callable[[int], list[str] | None] | None = None
     units: Callable[[int], Array | None] = lambda v: None
     present: np.ndarray | None = None
+    given: Callable[[int], GivenColumns] | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -105,6 +125,10 @@ class Views(Sequence[Array]):
         if self.present is None or self.present[v].all():
             return None
         return np.flatnonzero(self.present[v])
+
+    def find_given(self, v: int) -> GivenColumns:
+        """Return the columns that a view was given as."""
+        return GivenColumns(self.widths[v]) if self.given is None else self.given(v)
 
     def name_features(self, v: int) -> list[str]:
         """Return the names of a view's features: x0, x1, ... where the data have none."""
@@ -163,12 +187,12 @@ def as_views(
     if isinstance(data, Mapping) and not sparse.issparse(data):  # SciPy's DOK matrices are dicts too
         parts, labels = list(data.values()), [f"views[{key!r}]" for key in data]
         names = [str(key) for key in data]
-    elif _is_collection(data):
+    elif is_collection(data):
         parts = list(data)
         labels = [f"views[{v}]" for v in range(len(parts))]
         names = [f"view{v}" for v in range(len(parts))]
     else:
-        return _from_table(_open_part(data, "X"), views, precomputed, missing)
+        return _from_table(open_part(data, "X"), views, precomputed, missing)
     if not is_whole:
         raise ValueError(
             f"views={_short(views)} cuts one 2-D table into views, but the data already hold {len(parts)} views: "
@@ -177,7 +201,8 @@ def as_views(
     return _from_parts(parts, labels, names, precomputed, missing, join)
 
 
-def _is_collection(data: Any) -> bool:
+def is_collection(data: Any) -> bool:
+    """Return whether data are several tables in a list, a tuple or an array (V, n, p)."""
     if isinstance(getattr(data, "shape", None), tuple):
         return len(data.shape) == 3 and not sparse.issparse(data)
     # a plain list of lists of numbers is one table; a list of tables is a collection of views
@@ -199,17 +224,17 @@ def _from_parts(
 ) -> Views:
     if not parts:
         raise ValueError("The data hold no views (an empty collection): pass at least one table of samples.")
-    parts = [_open_part(part, label) for part, label in zip(parts, labels, strict=True)]
+    parts = [open_part(part, label) for part, label in zip(parts, labels, strict=True)]
     read = [read_table(part, label) for part, label in zip(parts, labels, strict=True)]
     missing = "raise" if precomputed else missing
     tables = [check_table(one.table, label, missing) for one, label in zip(read, labels, strict=True)]
-    row_names = _names_of_rows(parts)
+    row_names = names_of_rows(parts)
     _check_unnamed(parts, labels, row_names)
     matched = match_rows(labels, row_names, join) if any(row_names) else MatchedRows(None, [])
     for v, order in enumerate(matched.orders):
         if order is not None:
             # of similarities and distances between samples the columns are samples too
-            square = precomputed or _column_names(parts[v]) == row_names[v]
+            square = precomputed or column_names(parts[v]) == row_names[v]
             moved = tables[v][order][:, order] if square else tables[v][order]
             tables[v] = read_numbers(moved, labels[v])
     if matched.present is None:
@@ -229,6 +254,9 @@ def _from_parts(
         columns=lambda v: read[v].names,
         units=lambda v: read[v].units,
         present=matched.present,
+        given=lambda v: GivenColumns(
+            len(read[v].encodings or range(tables[v].shape[1])), column_names(parts[v]), read[v].encodings
+        ),
     )
 
 
@@ -272,10 +300,10 @@ def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views
     table = check_table(read.table, "X", "raise" if precomputed else missing)
     _warn_if_sparse([table])
     n, q = table.shape
-    columns = _column_names(data)
+    columns = column_names(data)
     origins = range(q) if read.origins is None else read.origins
     p = origins[-1] + 1
-    row_names = _names_of_rows([data])
+    row_names = names_of_rows([data])
     _check_unnamed([data], ["X"], row_names)
     levels = getattr(getattr(data, "columns", None), "nlevels", 1)
     if is_word(views, "whole") and levels > 1 and not precomputed:
@@ -300,6 +328,14 @@ def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views
     def name_columns(v: int) -> list[str]:
         return [f"x{k}" if read.names is None else read.names[k] for k in indices[v]]
 
+    def find_given(v: int) -> GivenColumns:
+        places = list(dict.fromkeys(origins[k] for k in indices[v]))
+        names = None if columns is None else [columns[j] for j in places]
+        own = None if read.encodings is None else [read.encodings[j] for j in places]
+        return GivenColumns(len(places), names, own, places)
+
+    units = read.units
+
     return Views(
         names=names,
         sample_names=row_names[0],
@@ -310,11 +346,12 @@ def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views
         frame_library=_find_frame_library([data]),
         has_missing=_has_missing(table),
         columns=name_columns,
-        units=lambda v: None if read.units is None else read.units[:, indices[v]],
+        units=lambda v: None if units is None else units[:, indices[v]],
+        given=find_given,
     )
 
 
-def _open_part(part: Any, label: str) -> Any:
+def open_part(part: Any, label: str) -> Any:
     """Return a table that is inside something else, or yet to be computed."""
     if hasattr(part, "obs"):
         if is_mudata(part):
@@ -357,11 +394,12 @@ def _find_frame_library(parts: list[Any]) -> str | None:
     return next((library for library in libraries if library in FRAME_LIBRARIES), None)
 
 
-def _column_names(data: Any) -> list[str] | None:
+def column_names(data: Any) -> list[str] | None:
+    """Return the names of a table's columns; None where they have none."""
     return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
-def _names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
+def names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
     """Return the index of each part as text, None where it has none; all have none where each only counts rows."""
     indices = [None if callable(index := getattr(part, "index", None)) else index for part in parts]
     if all(index is None or _counts_rows(index) for index in indices):

@@ -10,7 +10,7 @@ import numpy as np
 from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
 from latentsimplex.results.coassignment import CoAssignment
-from latentsimplex.results.joint_labels import match_labels, spectral_labels
+from latentsimplex.results.joint_labels import extend_labels, match_labels, spectral_labels
 
 MOST_WEIGHT = 1e30
 """The largest weight of a view: sums, squares and single precision hold it."""
@@ -88,6 +88,20 @@ def form_consensus(
     numbered = np.unique(match_labels(labels, memberships[richest]), return_inverse=True)[1]
     P = CoAssignment(factor) if averaged is None else _average(view_patterns, u, averaged)
     return Consensus(numbered, u, P, excluded)
+
+
+def label_new_samples(
+    labels: np.ndarray, view_patterns: np.ndarray, u: Array, memberships: list[Array], new: list[Array]
+) -> np.ndarray:
+    """Return labels (m,) of new samples by the rule that gave those of the fit, given memberships of both.
+
+    ``labels`` (n,) are those of a consensus, ``u`` (V,) its weights of views. New samples get the label whose samples
+    are nearest in the coordinates in which spectral clustering found labels.
+    """
+    if not u.any():
+        return np.zeros(len(new[0]), dtype=np.intp)
+    factor, extended = (_average(view_patterns, u, W).factor for W in (memberships, new))
+    return extend_labels(factor, labels, extended)
 
 
 def _average(view_patterns: np.ndarray, u: Array, factors: list[Array]) -> CoAssignment:

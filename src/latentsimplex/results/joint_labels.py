@@ -30,13 +30,41 @@ def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = No
     """
     if n_clusters == 1:
         return np.zeros(len(factor), dtype=np.intp)
-    root_degree = np.sqrt(factor @ factor.sum(axis=0))[:, None]
-    with one_blas_thread:  # the problem is too small for threads, and the result must not depend on them
-        U, _, _ = np.linalg.svd(factor / root_degree, full_matrices=False)
-    coordinates = U[:, :n_clusters] / root_degree
+    coordinates = _embed(factor, n_clusters, factor)
     if near is None:
         return kmeans_from(coordinates, n_clusters, np.empty((0, len(factor))), KMEANS_STARTS)
     return kmeans_from(coordinates, n_clusters, near)
+
+
+def extend_labels(factor: Array, labels: np.ndarray, new: Array) -> np.ndarray:
+    """Return labels (m,) of samples with rows ``new`` (m, k): those of the nearest cluster of spectral clustering.
+
+    ``labels`` (n,) are those that :func:`spectral_labels` gave the rows of ``factor`` (n, k), in any numbering.
+
+    >>> X = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.3, 0.7]])
+    >>> extend_labels(X, np.array([0, 0, 1, 1]), np.array([[0.7, 0.3]])).tolist()
+    [0]
+    """
+    n_clusters = int(labels.max()) + 1
+    if n_clusters == 1:
+        return np.zeros(len(new), dtype=np.intp)
+    known = _embed(factor, n_clusters, factor)
+    centres = np.array([known[labels == k].mean(axis=0) for k in range(n_clusters)])
+    squares = np.square(centres).sum(axis=1) - 2 * _embed(factor, n_clusters, new) @ centres.T
+    return squares.argmin(axis=1)
+
+
+def _embed(factor: Array, n_clusters: int, rows: Array) -> Array:
+    """Return rows, of a factor (n, k) or like them, in the coordinates of spectral clustering of the factor."""
+    degrees = factor.sum(axis=0)
+    root_degree = np.sqrt(factor @ degrees)[:, None]
+    with one_blas_thread:  # the problem is too small for threads, and the result must not depend on them
+        U, values, right = np.linalg.svd(factor / root_degree, full_matrices=False)
+        if rows is factor:
+            return U[:, :n_clusters] / root_degree
+        kept = values[:n_clusters] > np.finfo(float).eps * values[0]
+        axes = right[:n_clusters].T * (kept / np.where(kept, values[:n_clusters], 1.0))
+        return rows @ axes / (rows @ degrees)[:, None]
 
 
 def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:

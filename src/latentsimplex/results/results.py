@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.placing.references import References
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus, form_consensus
 from latentsimplex.similarity import Precomputed
@@ -121,6 +122,8 @@ class Results:
         "pandas" or "polars" where the data were frames, which frames of the results are too.
     present : (V, n) array of bool, or None
         Which samples each view has; None if each has all of them.
+    references : References or None
+        What places new samples, rows of the data among it; None where that was left out of a file, or cannot be.
     """
 
     view_names: np.ndarray
@@ -147,6 +150,7 @@ class Results:
     settings: dict[str, Any]
     frame_library: str | None = None
     present: np.ndarray | None = None
+    references: References | None = None
 
     def __repr__(self) -> str:
         clusters = ", ".join(map(str, self.n_clusters))

@@ -23,6 +23,7 @@ from latentsimplex.base.whole_files import check_path, whole_file
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import OPTIMIZERS
 from latentsimplex.pairs.divergence import DIVERGENCES
+from latentsimplex.placing.references import References
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus, check_weights
 from latentsimplex.results.parameters import (
@@ -32,6 +33,7 @@ from latentsimplex.results.parameters import (
     encode_parameters,
 )
 from latentsimplex.results.results import Results, Stage
+from latentsimplex.results.saved_references import collect_references, describe_columns, restore_references
 from latentsimplex.results.zip_archive import (
     DAMAGE,
     ForeignArchive,
@@ -43,7 +45,7 @@ from latentsimplex.results.zip_archive import (
 )
 
 FORMAT = "latentsimplex model"
-SCHEMA = 2
+SCHEMA = 3
 """Raised by one whenever an older release could no longer read what is written."""
 
 ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -82,8 +84,8 @@ STAGES: dict[str, Callable[[Any], bool]] = {
 """What each field of a stage may be."""
 
 
-def save_results(results: Results, path: str | os.PathLike[str]) -> None:
-    """Write results to ``path``, which is used as given.
+def save_results(results: Results, path: str | os.PathLike[str], predict: bool = True) -> None:
+    """Write results to ``path``, which is used as given; what places new samples only if they are to ``predict``.
 
     A similarity function or kernel of the user's own is not stored, only its description, and neither
     is a random generator; everything else comes back from :func:`load_results` as it was. Saving the same
@@ -99,8 +101,13 @@ def save_results(results: Results, path: str | os.PathLike[str]) -> None:
         ],
         "numbers": {name: kind(getattr(results, name)) for name, kind in NUMBERS.items()},
         "names": {name: _as_list(getattr(results, name)) for name in NAMES},
+        "columns": None,
     }
-    content = pack_archive(header, _collect_arrays(results))
+    arrays = _collect_arrays(results)
+    if predict and results.references is not None:
+        header["columns"] = describe_columns(results.references)
+        arrays |= collect_references(results.references)
+    content = pack_archive(header, arrays)
     with whole_file(path) as part:
         part.write_bytes(content)
 
@@ -346,5 +353,14 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:
             Stage(**{**stage, "similarity": decode_kernel(stage["similarity"])}) for stage in header["stages"]
         ),
         settings=decode_parameters(header["parameters"]),
+        references=_restore_references(header, arrays),
         **fields,
     )
+
+
+def _restore_references(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> References | None:
+    """Return what places new samples, where the file holds that."""
+    if header.get("columns") is None:
+        return None
+    memberships = [arrays[f"memberships/{l}"] for l in range(header["numbers"]["n_patterns"])]
+    return restore_references(header["columns"], arrays, arrays["view_patterns"], memberships)

@@ -1,0 +1,221 @@
+"""How the features of a view become coordinates, learnt from the data of a fit and kept for new samples.
+
+Features are compared as the similarity of the fit compared them: as they are, standardised, cut at a few standard
+deviations where each was compared alone, by direction, or as shares of a row's sum. Views of many features are kept as
+their first principal coordinates. All coordinates are scaled so that the squared distance of two samples of the fit has
+the mean 2, in every view: squared distances of several views can be added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from latentsimplex.base.kmeans import sample_rows
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wide_table import PART_ENTRIES, WideTable, columns_of_entries
+from latentsimplex.similarity.auto_diffusion import AutoDiffusion
+from latentsimplex.similarity.diffusion import Diffusion
+from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, root_shares
+from latentsimplex.similarity.local_scaling import LocalScaling
+
+MOST_COORDINATES = 256
+"""Views of more features are kept as so many principal coordinates."""
+LEARNT_FROM = 1000
+"""Reference samples that principal coordinates are learnt from."""
+FARTHEST = 1e9
+"""Coordinates beyond this are cut there: squares of many of them are numbers of single precision."""
+DIRECTIONS = ("cosine", "correlation")
+"""Metrics that compare samples by direction."""
+
+
+class Way(NamedTuple):
+    """How features are compared: standardised or not, cut at outliers or not, by direction or as shares or neither."""
+
+    standardised: bool
+    cut: bool
+    by_direction: bool
+    as_shares: bool = False
+
+
+def find_way(kernel: Any, n_features: int) -> Way:
+    """Return how a kernel compares views of so many features; those that are not ours are taken to standardise.
+
+    >>> find_way(LocalScaling(metric="cosine"), 5)
+    Way(standardised=False, cut=False, by_direction=True, as_shares=False)
+    """
+    if isinstance(kernel, AutoDiffusion):
+        kernel = kernel.kernel(n_features)
+    if isinstance(kernel, (Diffusion, LocalScaling)):
+        cut = kernel.per_feature and n_features > 1
+        by_direction = getattr(kernel, "metric", "") in DIRECTIONS
+        return Way(kernel.standardise or cut, cut, by_direction, getattr(kernel, "as_shares", False))
+    return Way(n_features > 1, False, False)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """From features (n, p) of a view to coordinates (n, r).
+
+    Attributes
+    ----------
+    way : Way
+    centre, factor : (p,) arrays
+        What is subtracted from features, and what they are multiplied by then: 0 for a constant one.
+    axes : (p, r) array, or None where coordinates are features
+    scale : float
+        What coordinates are multiplied by in the end.
+    """
+
+    way: Way
+    centre: Array
+    factor: Array
+    axes: np.ndarray | None
+    scale: float
+
+    def place(self, X: Any) -> np.ndarray:
+        """Return the coordinates (n, r), in single precision, of samples (n, p), sparse or an array."""
+        found = []
+        step = max(1, PART_ENTRIES // max(1, X.shape[1]))
+        for start in range(0, X.shape[0], step):
+            part = X[start : start + step]
+            part = part.toarray() if sparse.issparse(part) else part
+            with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is far
+                Z = self.compare(scale_rows(part, self.way))
+                found.append(self.shorten(Z if self.axes is None else Z @ self.axes))
+        return np.concatenate(found)
+
+    def compare(self, X: Array, features: Indices | slice = slice(None)) -> Array:
+        """Return some features (n, q), of length 1 together where that is the way, as they are compared."""
+        Z = (X - self.centre[features]) * self.factor[features]
+        return np.clip(Z, -OUTLYING, OUTLYING) if self.way.cut else Z
+
+    def shorten(self, Z: Array) -> np.ndarray:
+        """Return coordinates (n, r) in single precision and their last scale, none too large."""
+        return np.clip(self.scale * Z, -FARTHEST, FARTHEST).astype(np.float32)
+
+
+def learn_comparison(table: Array | WideTable, way: Way, rows: Indices) -> tuple[Comparison, np.ndarray]:
+    """Return how the features of a view become coordinates, and the coordinates (m, r) of some of its samples."""
+    table = scale_rows(table, way)
+    centre, spread = _measure_features(table)
+    factor = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
+    if not way.standardised:
+        factor = (spread > 0) / (float(spread.max()) or 1.0)  # one unit for all, and no number too large
+    plain = Comparison(way, centre, factor, None, 1.0)
+    held = table.X if isinstance(table, WideTable) else table
+    references = held[rows]
+    missing = not sparse.issparse(references) and bool(np.isnan(references).any())
+    if references.shape[1] <= MOST_COORDINATES or missing:
+        axes, Z = None, plain.compare(_dense(references))
+    else:
+        axes = _find_axes(plain, references)
+        Z = np.zeros((len(rows), axes.shape[1]))
+        for features, part in _parts(plain, references):
+            Z += part @ axes[features]
+    known = np.maximum((~np.isnan(Z)).sum(axis=0), 1)
+    size = float(np.nansum(np.square(Z - np.nansum(Z, axis=0) / known) / known))
+    scale = float(1 / np.sqrt(size)) if size > 0 else 1.0
+    learnt = Comparison(way, centre, factor, axes, scale)
+    return learnt, learnt.shorten(Z)
+
+
+def learn_lines(table: Array, way: Way, rows: Indices) -> Iterator[tuple[Comparison, np.ndarray]]:
+    """Yield what :func:`learn_comparison` returns for each column of a table, as a view of its own."""
+    centre, spread = _measure_features(table)
+    factor = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
+    Z = (table[rows] - centre) * factor
+    sizes = Z.var(axis=0)
+    scales = np.where(sizes > 0, 1 / np.sqrt(np.where(sizes > 0, sizes, 1.0)), 1.0)
+    for j, scale in enumerate(scales.tolist()):
+        own = slice(j, j + 1)
+        learnt = Comparison(way, centre[own], factor[own], None, scale)
+        yield learnt, learnt.shorten(Z[:, own])
+
+
+def _measure_features(table: Array | WideTable) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation (p,) of features, but for outliers; 0 for one that does not vary."""
+    if not isinstance(table, WideTable):
+        mean, spread = mean_and_scale(table)
+        return mean[0], spread[0] * (np.fmax.reduce(table) > np.fmin.reduce(table))
+    n, p = table.shape
+    mean, spread = np.zeros((2, p))
+    for features, columns in table.parts():
+        if sparse.issparse(columns):
+            at = columns_of_entries(columns)
+            own = np.bincount(at, columns.data, len(features)) / n
+            gaps = np.bincount(at, (columns.data - own[at]) ** 2, len(features))
+            mean[features] = own
+            spread[features] = np.sqrt((gaps + (n - np.diff(columns.indptr)) * own**2) / n)
+        else:
+            centres, scales = mean_and_scale(columns)
+            mean[features], spread[features] = centres[0], scales[0]
+    return mean, spread * table.find_varying()
+
+
+def _find_axes(plain: Comparison, references: Any) -> np.ndarray:
+    """Return the first principal axes (p, r) of references, learnt from some of them, in single precision."""
+    some = references[sample_rows(references.shape[0], LEARNT_FROM)]
+    n = some.shape[0]
+    products = np.zeros((n, n))
+    for _, part in _parts(plain, some):
+        part = part - part.mean(axis=0)
+        products += part @ part.T
+    values, vectors = np.linalg.eigh(products)
+    kept = np.flatnonzero(values > np.finfo(np.float32).eps * values[-1])[-MOST_COORDINATES:]
+    kept = kept if len(kept) else np.array([n - 1])
+    axes = np.zeros((references.shape[1], len(kept)), dtype=np.float32)
+    roots = np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))
+    for features, part in _parts(plain, some):
+        axes[features] = (part - part.mean(axis=0)).T @ (vectors[:, kept] / roots)
+    return axes
+
+
+def _parts(plain: Comparison, X: Any) -> Iterator[tuple[Indices, Array]]:
+    """Yield features and their columns as they are compared, a few at a time."""
+    n, p = X.shape
+    step = max(1, PART_ENTRIES // n)
+    columns = X.tocsc() if sparse.issparse(X) else X
+    for start in range(0, p, step):
+        features = np.arange(start, min(start + step, p))
+        yield features, plain.compare(_dense(columns[:, start : start + step]), features)
+
+
+def scale_rows(X: Any, way: Way) -> Any:
+    """Return rows (n, p) of length 1 where samples are compared by direction, missing cells left out, or as shares.
+
+    >>> scale_rows(np.array([[9.0, 16.0], [0.0, 0.0]]), Way(False, False, False, as_shares=True)).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    if isinstance(X, WideTable):
+        return _scale_wide_rows(X, way)
+    if way.as_shares:
+        shares = np.maximum(X, 0.0)
+        sums = np.nansum(shares, axis=1, keepdims=True)
+        return np.sqrt(shares / (sums + (sums == 0)))
+    if way.by_direction:
+        lengths = np.sqrt(np.nansum(X**2, axis=1, keepdims=True))
+        return X / (lengths + (lengths == 0))
+    return X
+
+
+def _scale_wide_rows(table: WideTable, way: Way) -> WideTable:
+    if way.as_shares:
+        return root_shares(table)
+    if not way.by_direction:
+        return table
+    held = table.X
+    squares = held.multiply(held) if sparse.issparse(held) else held**2
+    lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+    factors = 1 / (lengths + (lengths == 0))
+    if sparse.issparse(held):
+        return WideTable(sparse.csc_array(sparse.diags(factors) @ held))
+    return WideTable(held * factors[:, None])
+
+
+def _dense(X: Any) -> Array:
+    return X.toarray() if sparse.issparse(X) else X

@@ -1,0 +1,134 @@
+"""What a fit keeps to place new samples: reference samples, how each view compares them, and what they say.
+
+References are all samples of a fit, or landmarks where there are many: the same in all views, some of each cluster. New
+samples are placed against them pattern by pattern (:mod:`latentsimplex.placing.neighbour_opinions`); views whose
+pattern has no clusters tell nothing and are not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latentsimplex.auto.neighbour_votes import draw_landmarks
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.inputs.views import GivenColumns, Views
+from latentsimplex.placing.comparison import Comparison, Way, find_way, learn_comparison, learn_lines
+from latentsimplex.placing.neighbour_opinions import Neighbourhood, Placed, learn_neighbourhood, place_samples
+
+MOST_REFERENCES, LEAST_OF_CLUSTER = 5000, 20
+"""Samples that are kept, and the fewest of each cluster among them."""
+
+
+class PlacedSamples(NamedTuple):
+    """Memberships of new samples in each pattern, and how far they are from all references (patterns, n)."""
+
+    memberships: list[Array]
+    remoteness: Array
+
+
+@dataclass(frozen=True, eq=False)
+class References:
+    """Reference samples of a fit, and what places new ones against them.
+
+    Attributes
+    ----------
+    rows : (m,) array
+        Which samples of the fit they are.
+    given : list of GivenColumns
+        The columns that each view was given as.
+    comparisons : dict of Comparison
+        Of each view whose pattern has clusters, by its index.
+    neighbourhoods : list of Neighbourhood, or None for a pattern without clusters
+    members : list of (views,) arrays
+        The views of each pattern.
+    """
+
+    rows: Indices
+    given: list[GivenColumns]
+    comparisons: dict[int, Comparison]
+    neighbourhoods: list[Neighbourhood | None]
+    members: list[Indices]
+
+    def place(self, tables: Sequence[Any], workers: Workers) -> PlacedSamples:
+        """Return the memberships of samples (n, p) in each view, None for one that they lack, rows of NaN for some."""
+        n = next(X.shape[0] for X in tables if X is not None)
+        found = [self._place_in(l, tables, n, workers) for l in range(len(self.members))]
+        return PlacedSamples([each.W for each in found], np.array([each.remoteness for each in found]))
+
+    def _place_in(self, l: int, tables: Sequence[Any], n: int, workers: Workers) -> Placed:
+        known = self.neighbourhoods[l]
+        if known is None:
+            return Placed(np.ones((n, 1)), np.zeros(n))
+        own = [
+            None if tables[v] is None else self._compare(v, tables[v], Z)
+            for v, Z in zip(self.members[l], known.coordinates, strict=True)
+        ]
+        if all(X is None for X in own):
+            return Placed(np.tile(known.shares, (n, 1)), np.zeros(n))
+        return place_samples(known, own, workers)
+
+    def _compare(self, v: int, X: Any, of_references: np.ndarray) -> np.ndarray:
+        """Return coordinates in a view; samples without a word are absent from it where those of the fit were."""
+        Z = self.comparisons[v].place(X)
+        if self.comparisons[v].way.as_shares and np.isnan(of_references).any():
+            Z[np.asarray(X.sum(axis=1)).ravel() == 0] = np.nan
+        return Z
+
+
+def keep_references(
+    views: Views,
+    kernel: Any,
+    view_patterns: np.ndarray,
+    memberships: Sequence[Array],
+    pattern_labels: np.ndarray,
+    workers: Workers,
+) -> References:
+    """Return what places new samples, given the views of a fit, its similarity and what it found."""
+    rows = draw_landmarks(list(pattern_labels), MOST_REFERENCES, LEAST_OF_CLUSTER)
+    members = [np.flatnonzero(view_patterns == l) for l in range(len(memberships))]
+    comparisons: dict[int, Comparison] = {}
+    neighbourhoods: list[Neighbourhood | None] = []
+    for own, W in zip(members, memberships, strict=True):
+        if W.shape[1] == 1:
+            neighbourhoods.append(None)
+            continue
+        learnt = learn_comparisons(views, own.tolist(), kernel, rows)
+        comparisons |= {v: comparison for v, (comparison, _) in zip(own.tolist(), learnt, strict=True)}
+        coordinates = [Z for _, Z in learnt]
+        neighbourhoods.append(learn_neighbourhood(coordinates, W[rows], W.mean(axis=0), workers))
+    given = [views.find_given(v) for v in range(len(views))]
+    return References(rows, given, dict(sorted(comparisons.items())), neighbourhoods, members)
+
+
+def learn_comparisons(
+    views: Views, members: Sequence[int], kernel: Any, rows: Indices
+) -> list[tuple[Comparison, np.ndarray]]:
+    """Return how some views compare samples, and the coordinates of some samples; views of one feature at once."""
+    way = find_way(kernel, 1)
+    plain = not views.has_missing and views.present is None and not way.by_direction
+    lines = [v for v in members if views.widths[v] == 1] if plain else []
+    found = {}
+    if lines:
+        table = np.column_stack([views[v][:, 0] for v in lines])
+        found = dict(zip(lines, learn_lines(table, way, rows), strict=True))
+    for v in members:
+        if v not in found:
+            found[v] = learn_from_present(views, v, find_way(kernel, views.widths[v]), rows)
+    return [found[v] for v in members]
+
+
+def learn_from_present(views: Views, v: int, way: Way, rows: Indices) -> tuple[Comparison, np.ndarray]:
+    """Return how a view compares samples, and the coordinates (m, r) of some, NaN for those that are absent from it."""
+    samples = views.find_samples(v)
+    if samples is None:
+        return learn_comparison(views.table(v), way, rows)
+    there = np.isin(rows, samples)
+    learnt, known = learn_comparison(views.table(v), way, np.searchsorted(samples, rows[there]))
+    Z = np.full((len(rows), known.shape[1]), np.nan, dtype=known.dtype)
+    Z[there] = known
+    return learnt, Z

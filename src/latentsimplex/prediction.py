@@ -1,0 +1,183 @@
+"""What a fitted model says of samples that it was not fitted to, and of new views of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array
+from latentsimplex.inputs.column_groups import is_word
+from latentsimplex.inputs.named_table import match_rows
+from latentsimplex.inputs.views import Views, as_views, is_collection
+from latentsimplex.placing.new_samples import read_new_samples
+from latentsimplex.placing.new_views import AssignedViews, KnownPatterns, assign_views
+from latentsimplex.placing.references import References
+from latentsimplex.results.consensus import label_new_samples
+from latentsimplex.results.joint_labels import extend_labels
+from latentsimplex.results.parameters import UnstoredKernel
+from latentsimplex.results.results import Results, results_of
+from latentsimplex.similarity import Precomputed
+
+
+class Prediction(NamedTuple):
+    """New samples under a fitted model.
+
+    Attributes
+    ----------
+    labels : (m,) array
+        Consensus labels.
+    pattern_labels : (patterns, m) array
+        Joint labels of each pattern.
+    memberships : list of (m, clusters) arrays, one for each pattern
+    unlike : (patterns, m) array of bool
+        Whether a sample is unlike all that the views of a pattern had seen; never in a pattern without clusters.
+    consensus_unlike : (m,) array of bool
+        Whether it is so in every pattern that has a part in the consensus.
+    sample_names : list of str or None
+    """
+
+    labels: np.ndarray
+    pattern_labels: np.ndarray
+    memberships: list[Array]
+    unlike: np.ndarray
+    consensus_unlike: np.ndarray
+    sample_names: list[str] | None
+
+
+def predict_samples(results: Results, data: Any, n_jobs: int | None = None) -> Prediction:
+    """Return labels and memberships of new samples, in any form that :mod:`latentsimplex.placing.new_samples` reads."""
+    references = find_references(results)
+    settings = results.settings
+    new = read_new_samples(
+        data, references.given, list(results.view_names), settings["views"], settings.get("missing", "raise")
+    )
+    with Workers(n_jobs) as workers:
+        placed = references.place(new.tables, workers)
+    weights = results.consensus.weights
+    labels = label_new_samples(
+        results.labels, results.view_patterns, weights, results.memberships, placed.memberships
+    )
+    by_pattern = zip(results.memberships, results.pattern_labels, placed.memberships, strict=True)
+    unlike = placed.remoteness > 1
+    heard = np.unique(results.view_patterns[weights > 0])
+    return Prediction(
+        labels,
+        np.array([extend_labels(*each) for each in by_pattern]),
+        placed.memberships,
+        unlike,
+        unlike[heard].all(axis=0) & (len(heard) > 0),
+        new.names,
+    )
+
+
+def find_references(results: Results) -> References:
+    """Return what places new samples, or raise ValueError that says why there is nothing."""
+    if isinstance(results.similarity, Precomputed):
+        raise ValueError(
+            'A model of similarity="precomputed" cannot place new samples, whose features it does not know: fit to '
+            "features, or fit again with the new samples among the others."
+        )
+    if results.references is None:
+        raise ValueError(
+            "This model was saved with predict=False, without the rows of the data that place new samples: save the "
+            "fitted model again with predict=True."
+        )
+    return results.references
+
+
+class PlacesNewData:
+    """The methods of a fitted estimator that take samples, or views, that it was not fitted to."""
+
+    n_jobs: int | None
+
+    def predict(self, X: Any, return_unlike: bool = False) -> Any:
+        """Return consensus labels (m,) of new samples, each placed by itself against those of the fit.
+
+        Parameters
+        ----------
+        X : views of new samples
+            In any form that ``fit`` takes; views by name or in the order of the fit, columns by name where both have
+            names. A view that they lack is None in a list and left out of a dict. With ``missing="pairwise"`` a row of
+            nothing but NaN is a sample that a view lacks.
+        return_unlike : bool
+            Return also whether each sample (m,) is unlike anything that the fit had seen: farther from its nearest
+            samples than 99% of these are among themselves, in every pattern that has a part in the consensus.
+        """
+        found = predict_samples(results_of(self), X, self.n_jobs)
+        return (found.labels, found.consensus_unlike) if return_unlike else found.labels
+
+    def predict_memberships(self, X: Any, pattern: int | None = None, return_unlike: bool = False) -> Any:
+        """Return the probability of each cluster of a pattern (m, clusters) for new samples.
+
+        Parameters
+        ----------
+        X : views of new samples, as for ``predict``
+        pattern : int or None
+            A live pattern's index; None is the heaviest.
+        return_unlike : bool
+            Return also whether each sample (m,) is unlike anything that the views of the pattern had seen. The farther
+            it is, the nearer its memberships are to the shares of the clusters, which are also those of a
+            sample that no view of the pattern has.
+        """
+        results = results_of(self)
+        l = results.find_pattern(None, pattern)
+        found = predict_samples(results, X, self.n_jobs)
+        return (found.memberships[l], found.unlike[l]) if return_unlike else found.memberships[l]
+
+    def assign_views(self, views: Any) -> AssignedViews:
+        """Return which patterns new views of the samples of the fit follow, and how probable each pattern is.
+
+        ``views`` are in any form that ``fit`` takes; samples are matched by name where both have names, and are in the
+        order of the fit elsewhere. A view follows a pattern only if neighbours in it share its clusters more often than
+        by chance: others get -1 and a row of 0, also where the fit has a pattern without clusters.
+
+        Returns
+        -------
+        AssignedViews
+            The named tuple (patterns (V,), responsibilities (V, patterns)).
+        """
+        return assign_new_views(results_of(self), views, self.n_jobs)
+
+
+def assign_new_views(results: Results, data: Any, n_jobs: int | None = None) -> AssignedViews:
+    """Return which patterns of a fit new views of its samples follow."""
+    settings, kernel = results.settings, results.similarity
+    if isinstance(kernel, UnstoredKernel):
+        kernel.exponents(np.empty((0, 0)))  # which says that the file does not hold it
+    cut = "columns" if is_word(settings["views"], "columns") else "whole"
+    is_table = not is_collection(data) and not isinstance(data, Mapping)
+    precomputed = isinstance(kernel, Precomputed)
+    views = as_views(data, cut if is_table else "whole", precomputed, settings.get("missing", "raise"))
+    views = match_samples(views, results.sample_names, results.n_samples, precomputed)
+    last = results.stages[-1]
+    known = KnownPatterns(
+        results.pattern_labels,
+        results.memberships,
+        results.responses,
+        results.pattern_weights,
+        last.divergence,
+        last.temperature,
+    )
+    with Workers(n_jobs) as workers:
+        return assign_views(views, kernel, known, workers)
+
+
+def match_samples(views: Views, names: np.ndarray | None, n_samples: int, precomputed: bool) -> Views:
+    """Return views with their samples in the order of a fit, or raise ValueError for other samples."""
+    if views.n_samples != n_samples:
+        raise ValueError(
+            f"The new views have {views.n_samples} samples and the model was fitted to {n_samples}: give views of the "
+            "same samples."
+        )
+    if names is None or views.sample_names is None:
+        return views
+    matched = match_rows(["the fit", "the new views"], [list(map(str, names)), views.sample_names])
+    if matched.orders[1] is None:
+        return views
+    rows = np.array(matched.orders[1])
+    moved = views.take_samples(rows)
+    return replace(moved, load=lambda v: views.load(v)[rows][:, rows]) if precomputed else moved
