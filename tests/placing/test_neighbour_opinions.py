@@ -6,16 +6,15 @@ from scipy.spatial.distance import cdist
 
 from latentsimplex.base.threads import Workers
 from latentsimplex.placing.neighbour_opinions import (
-    NEAREST,
     PRIOR,
     ROWS,
     SMOOTHING_APART,
     SMOOTHING_TOGETHER,
-    _shared_squares,
     ask_neighbours,
     learn_neighbourhood,
     place_samples,
 )
+from latentsimplex.placing.squared_distances import shared_squares
 
 
 def three_clusters(n, seed=0, widths=(2, 6), gap=6.0):
@@ -48,9 +47,9 @@ def known(workers):
 
 def naive_opinions(known, x):
     """What neighbours of one sample say, in loops that import nothing."""
-    k, shares = min(NEAREST, len(known.W) - 1), known.shares
+    shares = known.shares
 
-    def mean_of(squares, thinness, smoothing):
+    def mean_of(squares, thinness, smoothing, k):
         scaled = squares * thinness
         near = np.argsort(scaled, kind="stable")[:k]
         weights = 1 / (scaled[near] + smoothing * scaled[near[-1]] + 1e-30)
@@ -62,10 +61,12 @@ def naive_opinions(known, x):
     joint, apart = 0.0, 0.0
     for v, Z in enumerate(known.coordinates):
         squares = np.square(Z.astype(float) - x[v].astype(float)).sum(axis=1)
-        apart = apart + mean_of(squares, known.thinness[v], SMOOTHING_APART)[0] / len(known.coordinates)
+        mean = mean_of(squares, known.thinness[v], SMOOTHING_APART, 20 if Z.shape[1] <= 4 else 10)[0]
+        sharp = shares * np.exp(known.sharpness * opinion(mean))
+        apart = apart + sharp / sharp.sum() / len(known.coordinates)
         joint = joint + squares
-    together, distance = mean_of(joint, known.thinness[-1], SMOOTHING_TOGETHER)
-    logits = np.log(shares) + known.weights[0] * opinion(apart) + known.weights[1] * opinion(together)
+    together, distance = mean_of(joint, known.thinness[-1], SMOOTHING_TOGETHER, 10)
+    logits = np.log(shares) + known.weights[0] * np.log(apart / shares) + known.weights[1] * opinion(together)
     W = np.exp(logits - logits.max())
     W /= W.sum()
     kept = min(1.0, known.far / distance)
@@ -169,7 +170,7 @@ def test_no_reference_is_a_hub():
     new = rng.normal(size=(400, 60))
     squares = np.square(cdist(new, X))
     asked = [
-        np.bincount(np.argsort(each, axis=1)[:, :NEAREST].ravel(), minlength=400)
+        np.bincount(np.argsort(each, axis=1)[:, :10].ravel(), minlength=400)
         for each in (squares, squares * known.thinness[0])
     ]
     assert asked[1].max() < 0.7 * asked[0].max()
@@ -182,12 +183,12 @@ def test_narrow_views_with_missing_cells_are_those_that_are_compared_on_shared_o
     new = [X[:20].copy() for X in views]
     new[0][:10, 1] = np.nan
     new[1][3] = np.nan
-    found = ask_neighbours(known, new, workers)
-    squares = [_shared_squares(X, Z) for X, Z in zip(new, views, strict=True)]
+    found = ask_neighbours(known, new, np.ones(1), workers)
+    squares = [shared_squares(X, Z) for X, Z in zip(new, views, strict=True)]
     squares[1][3] = 0.0
-    near = np.argsort(sum(squares), axis=1, kind="stable")[:, :NEAREST]
+    near = np.argsort(sum(squares), axis=1, kind="stable")[:, :10]
     np.testing.assert_allclose(
         found.distances, np.take_along_axis(sum(squares), near, 1).mean(axis=1), rtol=1e-4
     )
-    whole = ask_neighbours(known, [X[:20] for X in views], workers)
+    whole = ask_neighbours(known, [X[:20] for X in views], np.ones(1), workers)
     np.testing.assert_array_equal(found.apart[10:], whole.apart[10:])

@@ -97,27 +97,58 @@ def find_nearest(
 
 
 @compiled
-def add_mean_of_one(near: Indices, values: np.ndarray, W: Array, smoothing: float, mean: Array) -> None:
-    """Add to ``mean`` (g,) the mean memberships W (m, g) of the nearest references (k,), the nearer weighing more."""
-    k, g = len(near), len(mean)
+def add_mean_of_one(
+    near: Indices,
+    values: np.ndarray,
+    W: Array,
+    shares: Array,
+    smoothing: float,
+    prior: float,
+    sharpness: Array,
+    mean: Array,
+    means: Array,
+) -> None:
+    """Add to ``means`` (s, g) what the nearest references (k,) of a sample say, sharpened in each of some ways (s,).
+
+    They say m, the mean of their memberships W (m, g), the nearer ones weighing more; of sharpness c that is
+    pi ((m / pi + prior) / (1 + prior))^c, scaled to a sum of 1, where pi are the shares of clusters.
+    """
+    k, g = len(near), len(shares)
     farthest = smoothing * values[k - 1] + SMALLEST
     total = 0.0
+    mean[:] = 0.0
     for e in range(k):
-        total += 1.0 / (values[e] + farthest)
-    for e in range(k):
-        weight = 1.0 / (values[e] + farthest) / total
+        weight = 1.0 / (values[e] + farthest)
+        total += weight
         for l in range(g):
             mean[l] += weight * W[near[e], l]
+    for l in range(g):
+        mean[l] = (mean[l] / total / shares[l] + prior) / (1.0 + prior)
+    for s in range(len(sharpness)):
+        total = 0.0
+        for l in range(g):
+            total += shares[l] * mean[l] ** sharpness[s]
+        for l in range(g):
+            means[s, l] += shares[l] * mean[l] ** sharpness[s] / total
 
 
 @compiled
 def add_means(
-    near: Indices, values: np.ndarray, present: np.ndarray, W: Array, smoothing: float, means: Array
+    near: Indices,
+    values: np.ndarray,
+    present: np.ndarray,
+    W: Array,
+    shares: Array,
+    smoothing: float,
+    prior: float,
+    sharpness: Array,
+    means: Array,
 ) -> None:
-    """Add to ``means`` (b, g) the mean memberships of the nearest references (b, k) of samples."""
+    """Add to ``means`` (b, s, g) what the nearest references (b, k) of samples say."""
+    mean = np.empty(len(shares))
     for i in range(len(near)):
         if present[i]:
-            add_mean_of_one(near[i], values[i], W, smoothing, means[i])
+            add_mean_of_one(near[i], values[i], W, shares, smoothing, prior, sharpness, mean, means[i])
 
 
 @compiled
@@ -128,12 +159,15 @@ def ask_narrow_views(
     skipped: int,
     n_nearest: int,
     W: Array,
+    shares: Array,
     smoothing: float,
+    prior: float,
+    sharpness: Array,
     means: Array,
     counts: Indices,
     joint: np.ndarray,
 ) -> None:
-    """Add the mean memberships of neighbours in each of many views of few features, and the squared distances.
+    """Add what neighbours say in each of many views of few features, and the squared distances.
 
     View v has the features ``starts[v]`` to ``starts[v + 1]`` of new samples (b, p), NaN where missing, and of
     references (p, m), whose squared differences are added up one by one, as if there were those of all features. Views
@@ -141,7 +175,7 @@ def ask_narrow_views(
     """
     m = references.shape[1]
     squares, flat = np.empty(m, dtype=np.float32), np.ones(m, dtype=np.float32)
-    scaled = np.empty(CHUNK, dtype=np.float32)
+    scaled, mean = np.empty(CHUNK, dtype=np.float32), np.empty(len(shares))
     near, values = np.empty(n_nearest, dtype=np.int64), np.empty(n_nearest, dtype=np.float32)
     for i in range(len(new)):
         own = skipped + i if skipped >= 0 else -1
@@ -162,4 +196,4 @@ def ask_narrow_views(
                 squares[j] *= share
                 joint[i, j] += squares[j]
             find_nearest_of_one(squares, flat, own, near, values, scaled)
-            add_mean_of_one(near, values, W, smoothing, means[i])
+            add_mean_of_one(near, values, W, shares, smoothing, prior, sharpness, mean, means[i])

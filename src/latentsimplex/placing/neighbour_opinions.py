@@ -8,23 +8,26 @@ W          ``W``                m x g      their memberships, rows on the simple
 pi         ``shares``           g          the shares of clusters
 t          ``thinness``         m          one over the distance of a reference to its own neighbours
 m^(v)      what neighbours say  g          mean memberships of the nearest references in view v
+s          ``sharpness``                   the power to which a single view is raised
 c, b       ``weights``          2          how far views one by one, and all together, are believed
 ========== ==================== ========== ==============================================================
 
 A sample is placed by two opinions: what its neighbours in each view say, a mean over views, and what its neighbours in
 all views together say, squared distances added up. They are pooled by their logarithms:
 
-    w_k ~ pi_k (1/V sum_v m_k^(v) / pi_k)^c (m_k / pi_k)^b.
+    w_k ~ pi_k (M_k / pi_k)^c (m_k / pi_k)^b,    M = 1/V sum_v [pi (m^(v) / pi)^s] scaled to a sum of 1.
 
-c and b are what reproduces the memberships of the references best (cross entropy), each left out in turn: a convex
-problem. A reference in a thin region is nobody's neighbour by plain distances in many features, and one in the
+Where samples change their clusters from view to view, as they may in a pattern of many views, neighbours in a view
+tell the cluster that a sample has there, once they are sharpened, and memberships are means over views. s, c and b
+are what reproduces the memberships of the references best (cross entropy), each left out in turn: a convex problem
+for each s. A reference in a thin region is nobody's neighbour by plain distances in many features, and one in the
 middle everybody's; distances over the square root of what a reference has to its own neighbours know no such hubs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,18 +35,18 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.placing.squared_distances import FEW_FEATURES, squared_distances
 
-NEAREST = 10
-"""References that are asked, in each view and in all together; fewer where there are few."""
+SHARPNESSES = np.array([1.0, 2.0, 4.0, 8.0])
+"""Powers of single views that are tried."""
 SMOOTHING_APART, SMOOTHING_TOGETHER = 1.0, 0.1
 """A reference weighs 1 / (its squared distance + this share of that of the last one asked). In a single view one that
 is much nearer than others is so by chance; in all views together it is more like the sample."""
 PRIOR = 0.02
 """The weight of the shares of clusters beside what neighbours say, so that nothing excludes a cluster."""
-FEW_FEATURES = 4
-"""Distances in so few coordinates are added up one by one, and there are no hubs among samples."""
 ROWS = 128
 """Samples that are placed at a time. Fewer are filled up to as many, so that no result depends on the company."""
 THINNEST = 1e-3
@@ -55,8 +58,9 @@ SEEN = 0.99
 class Opinions(NamedTuple):
     """What neighbours say of samples.
 
-    ``apart`` (n, g) is a mean over views and ``together`` (n, g) of all views, both as log (m / pi). ``distances`` (n,)
-    are mean squared distances to the nearest references in all views, which are ``near`` (n, k).
+    ``apart`` (n, s, g) is a mean over views, of each sharpness, and ``together`` (n, g) of all views, both as log
+    (m / pi). ``distances`` (n,) are mean squared distances to the nearest references in all views, which are
+    ``near`` (n, k).
     """
 
     apart: Array
@@ -92,6 +96,7 @@ class Neighbourhood:
     thinness : list of (m,) arrays, one for each view, and for all together
     weights : (2,) array
         c and b.
+    sharpness : float
     far : float
         The squared distance to neighbours that few references are beyond.
     parts : (V,) array
@@ -103,13 +108,14 @@ class Neighbourhood:
     shares: Array
     thinness: list[np.ndarray]
     weights: Array
+    sharpness: float
     far: float
     parts: Array
 
-    @property
-    def n_nearest(self) -> int:
-        """The number of references that are asked."""
-        return min(NEAREST, len(self.W) - 1)
+    def count_nearest(self, n_coordinates: int) -> int:
+        """Return how many references are asked: in few coordinates, where many are near, twice as many."""
+        few, many = local_sizes(len(self.W))
+        return min(many if n_coordinates <= FEW_FEATURES else few, len(self.W) - 1)
 
     @cached_property
     def columns(self) -> list[np.ndarray]:
@@ -143,15 +149,20 @@ def learn_neighbourhood(
     """
     m, V = len(W), len(coordinates)
     flat = [np.ones(m, dtype=np.float32)] * (V + 1)
-    plain = Neighbourhood(coordinates, W, shares, flat, np.array([1.0, 0.0]), 1.0, np.full(V, 1 / V))
+    plain = Neighbourhood(coordinates, W, shares, flat, np.array([1.0, 0.0]), 1.0, 1.0, np.full(V, 1 / V))
     thinness = _measure_thinness(plain, crowded_views(coordinates), workers)
-    known = Neighbourhood(coordinates, W, shares, thinness, plain.weights, 1.0, plain.parts)
-    heard = ask_neighbours(known, coordinates, workers, left_out=True)
-    weights = _fit_weights(W, shares, heard)
+    known = replace(plain, thinness=thinness)
+    heard = ask_neighbours(known, coordinates, SHARPNESSES, workers, left_out=True)
+    found = [_fit_weights(W, shares, heard.apart[:, s], heard.together) for s in range(len(SHARPNESSES))]
+    best = int(np.argmin([entropy for _, entropy in found]))
     parts = _mean_squares(coordinates, heard.near)
-    parts = parts / parts.sum() if parts.any() else plain.parts
-    far = float(np.quantile(heard.distances, SEEN))
-    return Neighbourhood(coordinates, W, shares, thinness, weights, far, parts)
+    return replace(
+        known,
+        weights=found[best][0],
+        sharpness=float(SHARPNESSES[best]),
+        far=float(np.quantile(heard.distances, SEEN)),
+        parts=parts / parts.sum() if parts.any() else plain.parts,
+    )
 
 
 def crowded_views(coordinates: Sequence[np.ndarray]) -> list[bool]:
@@ -167,13 +178,14 @@ def place_samples(known: Neighbourhood, tables: Sequence[np.ndarray | None], wor
     has are these shares. With fewer views than the references had, neighbours are believed less, and with one view
     as they are.
     """
-    heard = ask_neighbours(known, tables, workers)
+    heard = ask_neighbours(known, tables, np.array([known.sharpness]), workers)
     present = np.array(
         [np.zeros(len(heard.near)) if X is None else _find_present(X) for X in tables], dtype=bool
     )
     q, V = present.sum(axis=0), len(tables)
     c, b = known.weights
-    logits = _temper_for_absent(q, V, c + b)[:, None] * (c * heard.apart + b * heard.together)
+    whole = known.sharpness * c + b
+    logits = _temper_for_absent(q, V, whole)[:, None] * (c * heard.apart[:, 0] + b * heard.together)
     W = softmax(np.log(known.shares) + logits, axis=1)
     expected = known.far * (known.parts @ present)
     remote = heard.distances / np.maximum(expected, np.finfo(np.float32).tiny)
@@ -195,6 +207,7 @@ def _temper_for_absent(q: Indices, V: int, whole: float) -> Array:
 def ask_neighbours(
     known: Neighbourhood,
     tables: Sequence[np.ndarray | None],
+    sharpness: Array,
     workers: Workers,
     left_out: bool = False,
 ) -> Opinions:
@@ -204,7 +217,9 @@ def ask_neighbours(
     joined = _join_narrow(known, [tables[v] for v in known.narrow.members], n)
     tables = [None if v in at_once else X for v, X in enumerate(tables)]
     blocks = list(
-        workers.map(lambda start: _ask_block(known, tables, joined, start, n, left_out), range(0, n, ROWS))
+        workers.map(
+            lambda start: _ask_block(known, tables, joined, sharpness, start, n, left_out), range(0, n, ROWS)
+        )
     )
     return Opinions(*(np.concatenate(part) for part in zip(*blocks, strict=True)))
 
@@ -221,6 +236,7 @@ def _ask_block(
     known: Neighbourhood,
     tables: Sequence[np.ndarray | None],
     narrow: np.ndarray,
+    sharpness: Array,
     start: int,
     n: int,
     left_out: bool,
@@ -233,37 +249,41 @@ def _ask_block(
         find_nearest,
     )
 
-    m, g, k = len(known.W), len(known.shares), known.n_nearest
-    near, values = np.zeros((ROWS, k), dtype=np.int64), np.zeros((ROWS, k), np.float32)
-    apart, together = np.zeros((2, ROWS, g))
+    m, g = len(known.W), len(known.shares)
+    apart, together = np.zeros((ROWS, len(sharpness), g)), np.zeros((ROWS, 1, g))
     joint, counts = np.zeros((ROWS, m), dtype=np.float32), np.zeros(ROWS, dtype=np.int64)
-    skipped, last = start if left_out else -1, len(tables)
-    size = min(ROWS, n - start)
+    skipped, size = start if left_out else -1, min(ROWS, n - start)
+    said = (known.W, known.shares, SMOOTHING_APART, PRIOR, sharpness)
     if narrow.shape[1]:
-        views, X = known.narrow, narrow[start : start + ROWS]
-        ask_narrow_views(
-            X, views.columns, views.starts, skipped, k, known.W, SMOOTHING_APART, apart, counts, joint
-        )
+        views, k = known.narrow, known.count_nearest(1)
+        X = narrow[start : start + ROWS]
+        ask_narrow_views(X, views.columns, views.starts, skipped, k, *said, apart, counts, joint)
     for v, present, squares in _each_view(known, tables, start):
+        near, values = _empty_lists(known.count_nearest(known.coordinates[v].shape[1]))
         find_nearest(squares, known.thinness[v], skipped, present, near, values)
-        add_means(near, values, present, known.W, SMOOTHING_APART, apart)
+        add_means(near, values, present, *said, apart)
         add_squares(squares, present, joint)
         counts += present
     anywhere = counts > 0
-    find_nearest(joint, known.thinness[last], skipped, anywhere, near, values)
-    add_means(near, values, anywhere, known.W, SMOOTHING_TOGETHER, together)
+    near, values = _empty_lists(known.count_nearest(m))
+    find_nearest(joint, known.thinness[-1], skipped, anywhere, near, values)
+    said = (known.W, known.shares, SMOOTHING_TOGETHER, PRIOR, np.ones(1))
+    add_means(near, values, anywhere, *said, together)
     distances = np.take_along_axis(joint, near, axis=1).mean(axis=1, dtype=np.float64) * anywhere
-    found = (
-        _compare_with_shares(means, known.shares)
-        for means in (apart / np.maximum(counts, 1)[:, None], together)
-    )
-    return Opinions(*(part[:size] for part in (*found, distances, near)))
+    apart /= np.maximum(counts, 1)[:, None, None]
+    logs = [_compare_with_shares(means, known.shares) for means in (apart, together[:, 0])]
+    return Opinions(*(part[:size] for part in (*logs, distances, near)))
+
+
+def _empty_lists(k: int) -> tuple[Indices, np.ndarray]:
+    """Return room for the nearest references (b, k) of a block, and for what they are chosen by."""
+    return np.zeros((ROWS, k), dtype=np.int64), np.zeros((ROWS, k), np.float32)
 
 
 def _compare_with_shares(means: Array, shares: Array) -> Array:
-    """Return log (m / pi) of mean memberships (n, g), and a little of pi; 0 for a sample without any."""
-    logs = np.log((means / shares + PRIOR) / (1 + PRIOR))
-    return np.where(means.sum(axis=1, keepdims=True) > 0, logs, 0.0)
+    """Return log (m / pi) of what neighbours say (n, ..., g); 0 for a sample that has none."""
+    heard = means.sum(axis=-1, keepdims=True) > 0
+    return np.where(heard, np.log(np.where(heard, means, 1.0) / shares), 0.0)
 
 
 def _each_view(
@@ -276,7 +296,7 @@ def _each_view(
         X = _fill_block(table, start)
         present = _find_present(X)
         if present.any():
-            yield v, present, _squared_distances(known, v, X)
+            yield v, present, squared_distances(X, known.coordinates[v], known.columns[v], known.norms[v])
 
 
 def _fill_block(table: np.ndarray, start: int) -> np.ndarray:
@@ -287,40 +307,6 @@ def _fill_block(table: np.ndarray, start: int) -> np.ndarray:
     return X
 
 
-def _squared_distances(known: Neighbourhood, v: int, X: np.ndarray) -> np.ndarray:
-    """Return squared distances (b, m) of samples (b, r) to the references in a view, on the coordinates both have."""
-    Z = known.coordinates[v]
-    missing = np.isnan(X).any(axis=1)
-    if np.isnan(known.norms[v]).any():
-        return _shared_squares(X, Z)
-    squares = _plain_squares(known, v, np.where(missing[:, None], np.float32(0), X))
-    if missing.any():
-        squares[missing] = _shared_squares(X, Z)[missing]
-    return squares
-
-
-def _plain_squares(known: Neighbourhood, v: int, X: np.ndarray) -> np.ndarray:
-    from latentsimplex.placing._opinion_loops import write_narrow_squares, write_squares
-
-    if X.shape[1] <= FEW_FEATURES:
-        squares = np.empty((len(X), len(known.W)), dtype=np.float32)
-        write_narrow_squares(X, known.columns[v], squares)
-        return squares
-    squares = X @ known.columns[v]
-    write_squares(squares, np.einsum("ij,ij->i", X, X), known.norms[v])
-    return squares
-
-
-def _shared_squares(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Return squared distances (b, m) on shared cells, as of all cells; 2, the mean, where none is shared."""
-    has, have = ~np.isnan(X), ~np.isnan(Z)
-    one, other = np.where(has, X, 0).astype(np.float64), np.where(have, Z, 0).astype(np.float64)
-    shared = has.astype(np.float64) @ have.T
-    squares = one**2 @ have.T + has @ (other**2).T - 2 * one @ other.T
-    found = X.shape[1] * np.maximum(squares, 0) / np.maximum(shared, 1)
-    return np.where(shared > 0, found, 2.0).astype(np.float32)
-
-
 def _find_present(X: np.ndarray) -> np.ndarray:
     return ~np.isnan(X).all(axis=1)
 
@@ -329,13 +315,13 @@ def _measure_thinness(known: Neighbourhood, wanted: list[bool], workers: Workers
     """Return one over the distance of each reference to its own neighbours, where wanted, and 1 elsewhere."""
     from latentsimplex.placing._opinion_loops import add_squares, find_nearest
 
-    m, k, last = len(known.W), known.n_nearest, len(wanted) - 1
+    m, k, last = len(known.W), known.count_nearest(len(known.W)), len(wanted) - 1
     if not wanted[last]:
         return known.thinness
     farthest = np.zeros((len(wanted), m))
 
     def measure(start: int) -> None:
-        near, values = np.zeros((ROWS, k), dtype=np.int64), np.zeros((ROWS, k), np.float32)
+        near, values = _empty_lists(k)
         joint, everyone = np.zeros((ROWS, m), dtype=np.float32), np.ones(ROWS, dtype=bool)
         size = min(ROWS, m - start)
         for v, present, squares in _each_view(known, known.coordinates, start):
@@ -358,18 +344,19 @@ def _invert(distances: Array) -> np.ndarray:
     return (1 / np.maximum(distances / median, THINNEST)).astype(np.float32)
 
 
-def _fit_weights(W: Array, shares: Array, heard: Opinions) -> Array:
-    """Return c and b, no less than 0, with which opinions reproduce memberships best."""
-    logs, both = np.log(shares), (heard.apart, heard.together)
+def _fit_weights(W: Array, shares: Array, apart: Array, together: Array) -> tuple[Array, float]:
+    """Return c and b, no less than 0, with which opinions (m, g) reproduce memberships best, and the cross entropy."""
+    logs, both = np.log(shares), (apart, together)
 
     def cross_entropy(weights: Array) -> tuple[float, Array]:
-        logits = logs + weights[0] * both[0] + weights[1] * both[1]
+        logits = logs + weights[0] * apart + weights[1] * together
         surplus = softmax(logits, axis=1) - W
         slope = np.array([(surplus * opinion).sum() for opinion in both])
         return -float((W * log_softmax(logits, axis=1)).sum()) / len(W), slope / len(W)
 
     start = np.array([0.5, 0.5])
-    return minimize(cross_entropy, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * 2).x
+    found = minimize(cross_entropy, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * 2)
+    return found.x, float(found.fun)
 
 
 def _mean_squares(coordinates: Sequence[np.ndarray], near: Indices) -> Array:

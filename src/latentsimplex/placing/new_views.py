@@ -150,7 +150,7 @@ def support_beyond_chance(near: Indices, labels: np.ndarray) -> Array:
 
     >>> near = np.array([[1], [0], [3], [2], [5], [4]])
     >>> support_beyond_chance(near, np.array([[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [0, 0, 0, 0, 0, 0]])).round(1)
-    array([ 2.8, -0.9,  0. ])
+    array([ 3. , -1.2,  0. ])
     """
     from latentsimplex.placing._view_loops import count_shared
 

@@ -17,7 +17,7 @@ from latentsimplex.inputs.mixed_columns import ColumnEncoding
 from latentsimplex.inputs.numbers import LARGEST
 from latentsimplex.inputs.views import GivenColumns
 from latentsimplex.placing.comparison import FARTHEST, Comparison, Way
-from latentsimplex.placing.neighbour_opinions import THINNEST, Neighbourhood, crowded_views
+from latentsimplex.placing.neighbour_opinions import SHARPNESSES, THINNEST, Neighbourhood, crowded_views
 from latentsimplex.placing.references import References
 from latentsimplex.results.zip_archive import require
 
@@ -74,7 +74,7 @@ def collect_references(references: References) -> dict[str, np.ndarray]:
             crowded = crowded_views(known.coordinates)
             thin = [own for own, wanted in zip(known.thinness, crowded, strict=True) if wanted]
             arrays[f"thinness/{l}"] = np.array(thin, dtype=np.float32).reshape(-1, m)
-            arrays[f"numbers/{l}"] = np.array([*known.weights, known.far])
+            arrays[f"numbers/{l}"] = np.array([*known.weights, known.far, known.sharpness])
             arrays[f"parts/{l}"] = known.parts
     return {f"references/{name}": array for name, array in arrays.items()}
 
@@ -214,17 +214,17 @@ def _restore_neighbourhood(
     crowded = crowded_views(coordinates)
     for name, shape in {
         f"thinness/{l}": (sum(crowded), len(rows)),
-        f"numbers/{l}": (3,),
+        f"numbers/{l}": (4,),
         f"parts/{l}": (len(coordinates),),
     }.items():
         require(name in own and own[name].dtype.kind == "f", f"references/{name} is missing")
         require(
             own[name].shape == shape and np.isfinite(own[name]).all(), f"references/{name} is something else"
         )
-    c, b, far = own[f"numbers/{l}"].tolist()
+    c, b, far, sharpness = own[f"numbers/{l}"].tolist()
     thin, parts = own[f"thinness/{l}"], own[f"parts/{l}"]
     in_range = 0 <= c <= MOST_WEIGHT and 0 <= b <= MOST_WEIGHT and 0 <= far <= MOST_DISTANCE
-    require(in_range, f"references/numbers/{l} is out of range")
+    require(in_range and sharpness in SHARPNESSES, f"references/numbers/{l} is out of range")
     adds_up = abs(parts.sum() - 1) < PROBABILITY_ROUNDING
     require((parts >= 0).all() and adds_up, f"references/parts/{l} are no shares")
     require(
@@ -233,7 +233,9 @@ def _restore_neighbourhood(
     )
     flat, each = np.ones(len(rows), dtype=np.float32), iter(thin.astype(np.float32))
     thinness = [next(each) if wanted else flat for wanted in crowded]
-    return Neighbourhood(coordinates, W[rows], W.mean(axis=0), thinness, np.array([c, b]), far, parts)
+    return Neighbourhood(
+        coordinates, W[rows], W.mean(axis=0), thinness, np.array([c, b]), sharpness, far, parts
+    )
 
 
 def _rises(values: np.ndarray) -> bool:
