@@ -19,6 +19,7 @@ from latentsimplex.similarity.distances import standardise
 
 AS_THEY_ARE, STANDARDISED = Way(False, False, False), Way(True, False, False)
 CUT, DIRECTION = Way(True, True, False), Way(False, False, True)
+SHARES = Way(False, False, False, as_shares=True)
 
 
 @pytest.fixture
@@ -33,7 +34,8 @@ def table():
         (AutoDiffusion("local", ((3, "standardised"),)), STANDARDISED),
         (AutoDiffusion("local", ((3, "as they are"),)), AS_THEY_ARE),
         (AutoDiffusion("local", ((3, "one by one"),)), CUT),
-        (AutoDiffusion("local", ((3, "length one"),)), DIRECTION),
+        (AutoDiffusion("local", ((3, "as shares"),)), SHARES),
+        (LocalScaling(metric="cosine"), DIRECTION),
         (Diffusion(standardise=False), AS_THEY_ARE),
         (LocalScaling(per_feature=True), CUT),
         (np.corrcoef, STANDARDISED),
@@ -43,8 +45,9 @@ def test_features_are_compared_as_the_fit_compared_them(kernel, way):
     assert find_way(kernel, 3) == way
 
 
-@pytest.mark.parametrize("way", [AS_THEY_ARE, STANDARDISED, CUT, DIRECTION])
+@pytest.mark.parametrize("way", [AS_THEY_ARE, STANDARDISED, CUT, DIRECTION, SHARES])
 def test_samples_of_the_fit_come_out_where_they_were(table, way):
+    table = np.abs(table)  # shares are not negative
     rows = np.arange(0, 50, 2)
     learnt, Z = learn_comparison(table, way, rows)
     np.testing.assert_allclose(learnt.place(table[rows]), Z, rtol=1e-6)
@@ -66,10 +69,11 @@ def test_cut_features_bound_what_one_of_them_can_do(table):
 
 
 @pytest.mark.parametrize("form", [np.asarray, WideTable, lambda X: WideTable(sparse.csc_array(X))])
-@pytest.mark.parametrize("way", [AS_THEY_ARE, STANDARDISED, DIRECTION])
+@pytest.mark.parametrize("way", [AS_THEY_ARE, STANDARDISED, DIRECTION, SHARES])
 def test_many_features_become_principal_coordinates(form, way):
     rng = np.random.default_rng(1)
     X = np.where(rng.random((40, 400)) < 0.3, rng.normal(size=(40, 400)), 0.0)
+    X = np.abs(X) if way == SHARES else X
     learnt, Z = learn_comparison(form(X), way, np.arange(40))
     assert Z.shape[1] == 39 < MOST_COORDINATES
     np.testing.assert_allclose(learnt.place(X), Z, atol=1e-4)

@@ -12,6 +12,7 @@ from latentsimplex.base import wide_table
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.pairs.divergence import DIVERGENCES
+from latentsimplex.placing import comparison
 from latentsimplex.similarity import Diffusion, LocalScaling
 from latentsimplex.similarity.auto_diffusion import COMPARISONS, AutoDiffusion
 from latentsimplex.similarity.kernel import FunctionKernel, narrow_tables, read_exponents
@@ -28,7 +29,7 @@ KERNELS = [
     LocalScaling(per_feature=True),
     LocalScaling(metric="cityblock"),
     AutoDiffusion("local", ((2, "as they are"), (200, "standardised"))),
-    AutoDiffusion("local", ((2, "as they are"), (200, "length one"))),
+    AutoDiffusion("local", ((2, "as they are"), (200, "as shares"))),
     FunctionKernel(lambda X: np.exp(-np.abs(X[:, :1] - X[:, 0]))),
 ]
 
@@ -46,12 +47,14 @@ def X():
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    monkeypatch.setattr(wide_table, "PART_ENTRIES", 30 * 11)
+    for module in (wide_table, comparison):
+        monkeypatch.setattr(module, "PART_ENTRIES", 30 * 11)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 def test_a_kernel_sees_the_same(X, kernel, form):
+    X = np.abs(X) if "'as shares'" in str(kernel) or "as_shares=True" in str(kernel) else X
     narrower, tables = narrow_tables(kernel, WideTable(form(X)))
     found = read_exponents(narrower, tables, lambda i: "a view")
     np.testing.assert_allclose(
@@ -117,7 +120,7 @@ def test_joined_directions_keep_their_squares():
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
 def test_a_sparse_and_wide_fit_makes_nothing_dense(form, words, monkeypatch):
-    """The fit is that to the dense table, of which no whole copy is made; words are compared by their direction."""
+    """The fit is that to the dense table, of which no whole copy is made; words are compared as shares."""
     rng = np.random.default_rng(0)
     groups = np.repeat([0, 1, 2], 10)
     X = rng.random((30, 900)) * (rng.random((30, 900)) < 0.05)
@@ -125,7 +128,7 @@ def test_a_sparse_and_wide_fit_makes_nothing_dense(form, words, monkeypatch):
     X[:, :3] += (0 if words else rng.normal(size=(30, 3))) + 6 * np.eye(3)[groups]
     settings = {"n_clusters": 4, "n_patterns": 1, "n_init": 1, "random_state": 0}
     expected = LatentSimplexPosition(**settings).fit(X)
-    assert ("length one" in str(expected.similarity_)) == words
+    assert ("as shares" in str(expected.similarity_)) == words
     monkeypatch.setattr(wide_table, "WIDE_ENTRIES", 1000)
     monkeypatch.setattr(form, "toarray", limited(form.toarray))
     found = LatentSimplexPosition(**settings).fit(form(X))

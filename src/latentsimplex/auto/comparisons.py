@@ -55,8 +55,8 @@ def compare_views(tables: Sequence[Any], comparison: str) -> list[Array]:
 def leave_out_wordless(views: Views) -> Views:
     """Return views with samples absent from the tables of words in which they have none: these say nothing of them.
 
-    Rows of nothing but zeros coincide, and would be one another's neighbours. A sample that has no word in any view
-    stays where it is, and so do all samples of a view in which few have words.
+    Rows of nothing but zeros coincide, and would be one another's neighbours. All samples of a view stay in which few
+    have words.
 
     >>> from latentsimplex.inputs.views import as_views
     >>> words = np.random.default_rng(0).poisson(0.2, size=(150, 30)).astype(float)
@@ -74,7 +74,6 @@ def leave_out_wordless(views: Views) -> Views:
             worded = np.asarray(views.load(v).sum(axis=1)).ravel() > 0
             if worded.sum() >= LEAST_WORDED:
                 present[v, before[v]] = worded
-    present[:, ~present.any(axis=0)] = before[:, ~present.any(axis=0)]
     if (present == before).all():
         return views
     kept = [now[was] for now, was in zip(present, before, strict=True)]
