@@ -102,3 +102,16 @@ def test_fused_networks_are_symmetric_and_join_what_each_view_has_apart():
     np.testing.assert_allclose(np.diag(network), 0.5)
     together = np.array([[network[three == k][:, three == l].mean() for l in range(3)] for k in range(3)])
     assert (together.argmax(axis=1) == np.arange(3)).all()
+
+
+def test_placing_is_still_measured(monkeypatch):
+    script = importlib.import_module("placing")
+    monkeypatch.setattr(script, "PLACED", 300)
+    monkeypatch.setattr(script, "REFERENCES", 200)
+    speed = script.measure_speed()
+    assert speed["right"] > 0.95
+    views = script.running_example(n_samples=80, separation=8, random_state=0).views
+    row = script.place_again(script.Case("small", views, {"n_init": 1}), 0)
+    assert row["same label"] > 0.95
+    assert row["membership difference"] < 0.03
+    assert "small, 1 runs: same label" in script.summary([row])

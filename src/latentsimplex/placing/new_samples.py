@@ -62,14 +62,10 @@ def read_new_samples(
     """
     if hasattr(data, "obs"):
         data, _ = open_container(data, views)
-    parts, labels = _find_parts(data, given, list(view_names))
-    opened = [
-        None if part is None else open_part(part, label) for part, label in zip(parts, labels, strict=True)
-    ]
-    rows = names_of_rows([part for part in opened if part is not None])
+    parts, labels, rows = _find_parts(data, given, list(view_names))
     tables = [
         None if part is None else _read_view(part, own, label, name, missing)
-        for part, own, label, name in zip(opened, given, labels, view_names, strict=True)
+        for part, own, label, name in zip(parts, given, labels, view_names, strict=True)
     ]
     names = _align(tables, labels, rows)
     found = NewSamples(tables, names)
@@ -77,8 +73,10 @@ def read_new_samples(
     return found
 
 
-def _find_parts(data: Any, given: Sequence[GivenColumns], names: list[str]) -> tuple[list[Any], list[str]]:
-    """Return what was given for each view, None where nothing was, and what errors call it."""
+def _find_parts(
+    data: Any, given: Sequence[GivenColumns], names: list[str]
+) -> tuple[list[Any], list[str], list[list[str] | None]]:
+    """Return what was given for each view, None where nothing was, what errors call it, and names of rows, if any."""
     if isinstance(data, Mapping) and not sparse.issparse(data):
         parts = {str(name): part for name, part in data.items()}
         if unknown := [name for name in parts if name not in names]:
@@ -95,29 +93,33 @@ def _find_parts(data: Any, given: Sequence[GivenColumns], names: list[str]) -> t
                 "in that order, with None for a view that the new samples lack, or a dict of views by name."
             )
     else:
-        return _cut_table(data, given, names), ["X"] * len(names)
+        table = open_part(data, "X")
+        found, labels = _cut_table(table, given, names), ["X"] * len(names)
+        return found, labels, names_of_rows([table]) * sum(part is not None for part in found)
     if all(part is None for part in found):
         raise ValueError("The new samples lack every view: give at least one.")
-    return found, labels
+    found = [
+        None if part is None else open_part(part, label) for part, label in zip(found, labels, strict=True)
+    ]
+    return found, labels, names_of_rows([part for part in found if part is not None])
 
 
-def _cut_table(data: Any, given: Sequence[GivenColumns], names: list[str]) -> list[Any]:
+def _cut_table(table: Any, given: Sequence[GivenColumns], names: list[str]) -> list[Any]:
     """Return the columns of a table that each view has, None for a view of which it has none."""
     if len(given) == 1:
-        return [data]
+        return [table]
     if any(own.places is None for own in given):
         raise ValueError(
             f"X is one table, and the model was fitted to {len(names)} views: give a list of views, with None for one "
             "that the new samples lack, or a dict of views by name."
         )
-    table = open_part(data, "X")
     columns, known = column_names(table), [name for own in given for name in own.names or []]
     if columns is None or not known:
         width = sum(own.n_columns for own in given)
         n_columns = _count_columns(table)
         if n_columns != width:
             raise ValueError(_wrong_width(n_columns, width))
-        return [_take(table, own.places or []) for own in given]
+        return _take_groups(table, [own.places or [] for own in given], given)
     _check_known(columns, known, "X")
     place = {name: j for j, name in enumerate(columns)}
     cut = [[place[name] for name in own.names or [] if name in place] for own in given]
@@ -126,19 +128,25 @@ def _cut_table(data: Any, given: Sequence[GivenColumns], names: list[str]) -> li
             raise ValueError(
                 _lacking([each for each in own.names or [] if each not in place], own.n_columns, "X", name)
             )
-    return [_take(table, found) if found else None for found in cut]
+    return _take_groups(table, cut, given)
+
+
+def _take_groups(table: Any, groups: list[list[int]], given: Sequence[GivenColumns]) -> list[Any]:
+    """Return groups of columns, None for an empty one; as numbers, of which there may be thousands, if all are."""
+    held = table if any(own.encodings for own in given) else read_numbers(table, "X")
+    return [_take(held, group) if group else None for group in groups]
 
 
 def _read_view(part: Any, given: GivenColumns, label: str, name: str, missing: str) -> Any:
     """Return the numbers (n, p) of a view as the fit had them, columns in its order."""
     columns = column_names(part)
     if columns is not None and given.names is not None:
-        lacking = [each for each in given.names if each not in set(columns)]
+        place = {each: j for j, each in enumerate(columns)}
         _check_known(columns, given.names, label)
-        if lacking:
+        if lacking := [each for each in given.names if each not in place]:
             raise ValueError(_lacking(lacking, given.n_columns, label, name))
         if columns != given.names:
-            part = _take(part, [columns.index(each) for each in given.names])
+            part = _take(part, [place[each] for each in given.names])
     if given.encodings is None:
         table = read_numbers(part, label)
         _check_shape(table, given.n_columns)
@@ -213,7 +221,8 @@ def _check_shape(table: Any, width: int) -> None:
 
 def _check_known(columns: list[str], known: list[str], label: str) -> None:
     """Refuse columns that the fit did not have, or of which there are several."""
-    if unknown := [name for name in columns if name not in set(known)]:
+    names = set(known)
+    if unknown := [name for name in columns if name not in names]:
         raise ValueError(
             f"{label} has {len(unknown)} columns that the model was not fitted to, such as {unknown[0]!r}: give the "
             "features of the fit."
