@@ -25,7 +25,7 @@ from latentsimplex.plots import (
     plot_uncertainty,
     plot_view_patterns,
 )
-from latentsimplex.plots.palette import PROBABILITY, cluster_colour
+from latentsimplex.plots.palette import OKABE_ITO, PROBABILITY, cluster_colour
 from latentsimplex.similarity import LocalScaling
 from latentsimplex.uncertainty import pattern_divergences
 
@@ -107,7 +107,7 @@ def tour() -> Figure:
 
 def absent_samples() -> Figure:
     """Return who is where in the model of the page on absent samples, and how sure memberships are."""
-    data = running_example(n_samples=120, separation=5, random_state=0)
+    data = running_example(n_samples=120, separation=4, random_state=0)
     rng, names = np.random.default_rng(0), [f"patient{i}" for i in range(120)]
     views = {
         view: pd.DataFrame(X, index=names)[rng.random(120) > 0.3]
@@ -116,9 +116,13 @@ def absent_samples() -> Figure:
     model = LatentSimplexPosition(join="outer", random_state=0).fit(views)
     figure, axes = panels(1, 2, width=5.0, height=2.8)
     plot_presence(model, ax=axes[0, 0])
-    counts, largest = model.present_.sum(axis=0), model.memberships_[0].max(axis=1)
-    axes[0, 1].boxplot([largest[counts == k] for k in (1, 2, 3)], widths=0.6)
-    axes[0, 1].set(title="probability of the likeliest cluster", xlabel="views that have a sample")
+    counts = model.present_[model.view_patterns_ == 0].sum(axis=0)
+    places = counts + rng.uniform(-0.3, 0.3, size=len(counts))
+    axes[0, 1].scatter(places, model.memberships_[0].max(axis=1), s=12, color=OKABE_ITO[0], alpha=0.6)
+    axes[0, 1].set(
+        title="probability of the likeliest cluster", xlabel="views of pattern 0 that have a sample"
+    )
+    axes[0, 1].set_xticks(np.unique(counts))
     return figure
 
 

@@ -168,7 +168,7 @@ DIFFERENT_NAMES = {
     "other names": (
         [list("wxyz"), list("wxst")],
         r"views\[1\] lacks 2 of the 4 samples of views\[0\], such as 'y', and has 2 that are not in views\[0\], such "
-        "as 's': name samples alike in all views, and keep those that all views share",
+        "as 's': name samples alike in all views, or keep those that all views have with join=\"inner\"",
     ),
     "a count beside names": ([range(4), list("wxyz")], "lacks 4 of the 4 .* such as '0', .* such as 'w'"),
     "a shifted count": ([range(4), range(1, 5)], r"lacks 1 of the 4 samples of views\[0\], such as '0'"),

@@ -12,14 +12,13 @@ from latentsimplex.plots.coassignment import plot_coassignment, plot_heatmap
 from latentsimplex.plots.consensus import plot_consensus
 from latentsimplex.plots.loss import plot_loss
 from latentsimplex.plots.memberships import plot_membership_bars, plot_memberships
-from latentsimplex.plots.presence import plot_presence
 from latentsimplex.plots.reliability import plot_reliability
 from latentsimplex.plots.scatter import plot_cluster_graph, plot_joint, plot_scatter
 from latentsimplex.plots.screening import plot_maxima, plot_screening, plot_top_views
 from latentsimplex.plots.similarity import plot_similarity
 from latentsimplex.plots.simplex import plot_simplex
 from latentsimplex.plots.uncertainty import plot_uncertainty
-from latentsimplex.plots.view_patterns import plot_view_patterns, plot_weights
+from latentsimplex.plots.view_patterns import plot_presence, plot_view_patterns, plot_weights
 
 __all__ = [
     "new_figure",

@@ -1,4 +1,4 @@
-"""Patterns and the views that follow them: the probabilities of each view's patterns, and their weights (Figure 8)."""
+"""Patterns and views: the probabilities of each view's patterns, their weights (Figure 8), the samples of each view."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 
 from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
@@ -23,7 +24,7 @@ from latentsimplex.plots.marks import (
     write_small_print,
 )
 from latentsimplex.plots.model_parts import FittedModel, count_followers, is_model, name_views
-from latentsimplex.plots.palette import OKABE_ITO
+from latentsimplex.plots.palette import EMPTY, OKABE_ITO, ink
 from latentsimplex.results.results import results_of
 
 MOST_NAMES = 40
@@ -169,4 +170,57 @@ def plot_weights(
     room = 0.6 if len(heights) > 2 else 1.2
     ax.set_xlim(-room, len(heights) - 1 + room)
     remove_frame(ax)
+    return ax
+
+
+def plot_presence(
+    present: FittedModel | np.ndarray,
+    labels: np.ndarray | None = None,
+    *,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw which samples each view has, samples sorted by cluster and by how many views have them.
+
+    Parameters
+    ----------
+    present : fitted LatentSimplexPosition or (V, n) array of bool
+    labels : (n,) array or None
+        Clusters by which samples are sorted; None is those of a model's consensus, or none.
+    title : str, or None to say how many samples all views have
+    ax : Axes, or None for a new figure
+
+    Examples
+    --------
+    >>> ax = plot_presence(np.array([[True, True, False], [False, True, True]]))
+    >>> ax.get_title()
+    '1 of 3 samples are in all views'
+    """
+    names = None
+    if is_model(present):
+        results = results_of(present)
+        names = [shorten_middle(str(name), NAME_LETTERS) for name in results.view_names]
+        labels = results.labels if labels is None else labels
+        found = results.present
+        there = np.ones((results.n_views, results.n_samples), bool) if found is None else found
+    else:
+        there = np.asarray(present, dtype=bool)
+    names = names or [str(v) for v in range(len(there))]
+    n = there.shape[1]
+    cells = cut_into_cells(np.zeros(n, dtype=np.intp) if labels is None else labels, -there.sum(axis=0))
+    ax = axes_or_new(ax, 6.0, 1.2 + 0.3 * min(len(there), 12))
+    shades = LinearSegmentedColormap.from_list("presence", [EMPTY, OKABE_ITO[0]])
+    shares = cells.means(there.T.astype(np.float64)).T
+    ax.imshow(shares, aspect="auto", interpolation="nearest", cmap=shades, vmin=0, vmax=1)
+    for border in cells.borders[1:-1]:
+        ax.axvline(border - 0.5, color=ink(ax), linewidth=0.8)
+    if len(names) <= MOST_NAMES:
+        ax.set_yticks(range(len(names)), names)
+    else:
+        ax.set_ylabel(f"{len(names):,} views")
+    ax.set_xticks([])
+    ax.set_xlabel("samples" if labels is None else "samples, by cluster")
+    write_small_print(ax, cells.explain("column", "samples"))
+    whole = int(there.all(axis=0).sum())
+    ax.set_title(f"{whole:,} of {n:,} samples are in all views" if title is None else title)
     return ax
