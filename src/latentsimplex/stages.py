@@ -85,7 +85,8 @@ def run_stages(X: Any, options: Options) -> Results:
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if looks_for_splits(options, views) else None
-    size = measure_size(views, options.kernel, n_patterns, count_threads(options.n_jobs), most_samples)
+    n_jobs, n_landmarks = count_threads(options.n_jobs), options.count_landmarks(views.n_samples)
+    size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
     keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
     heard = options.verbose or logger.isEnabledFor(logging.DEBUG)

@@ -53,10 +53,10 @@ class Cells:
         What was subtracted from coordinates.
     """
 
-    X: Array
-    rows: Indices
+    X: np.ndarray
+    rows: np.ndarray
     starts: Indices
-    centres: Array
+    centres: np.ndarray
     middle: Array
 
     def members(self, cell: int) -> slice:
@@ -71,7 +71,7 @@ class Cells:
         return order_least(heights, c)
 
 
-def order_least(heights: Array, c: int) -> Indices:
+def order_least(heights: np.ndarray, c: int) -> Indices:
     """Return the columns of the c least numbers of each row, the least first.
 
     >>> order_least(np.array([[3.0, 1.0, 2.0]]), 2).tolist()
@@ -83,7 +83,7 @@ def order_least(heights: Array, c: int) -> Indices:
     return np.take_along_axis(some, order, axis=1)
 
 
-def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | None = None) -> Indices:
+def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | None = None) -> np.ndarray:
     """Return the nearest neighbours of each sample (n, k), the nearest first, nearly all of them right.
 
     >>> line = np.arange(20000.0)[:, None]
@@ -100,14 +100,14 @@ def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | 
         own = cells.members(cell)
         found[cells.rows[own]] = _search_cell(cells, near[cell], cells.X[own], cells.rows[own], n_neighbours)
 
-    for _ in workers.map(search, every):
+    for _ in workers.map(search, every.tolist()):
         pass
     return found
 
 
 def search_among(
     coordinates: Array, landmarks: Indices, others: Indices, n_neighbours: int, workers: Workers | None = None
-) -> Indices:
+) -> np.ndarray:
     """Return the nearest landmarks (m, k) of some other samples, as indices into the landmarks, the nearest first.
 
     Where there are very many samples, nearly all are right.
@@ -129,12 +129,12 @@ def search_among(
         nobody = np.full(len(own), -1, dtype=np.int32)
         found[own] = _search_cell(cells, near[cell], Y[own], nobody, n_neighbours)
 
-    for _ in workers.map(search, np.flatnonzero(np.diff(starts))):
+    for _ in workers.map(search, np.flatnonzero(np.diff(starts)).tolist()):
         pass
     return found
 
 
-def _search_cell(cells: Cells, near: Indices, Y: Array, own: Indices, k: int) -> Indices:
+def _search_cell(cells: Cells, near: Indices, Y: np.ndarray, own: np.ndarray, k: int) -> np.ndarray:
     """Return the nearest neighbours (b, k) of samples Y (b, p) among the members of some cells, the first their own."""
     from latentsimplex.auto._neighbour_loops import keep_nearest
 
@@ -177,7 +177,7 @@ def group_into_cells(coordinates: Array, workers: Workers) -> Cells:
     return Cells(X[rows], rows, starts, np.repeat(centres, parts, axis=0), middle)
 
 
-def find_centres(X: Array, m: int, workers: Workers) -> Array:
+def find_centres(X: np.ndarray, m: int, workers: Workers) -> np.ndarray:
     """Return m centres (m, p): samples drawn at random, moved to the means of those around them a few times."""
     some = X[sample_rows(len(X), TRAINED_BY * m)]
     centres = some[np.random.default_rng(0).permutation(len(some))[:m]]
@@ -189,7 +189,7 @@ def find_centres(X: Array, m: int, workers: Workers) -> Array:
     return centres
 
 
-def nearest_centre(X: Array, centres: Array, workers: Workers) -> Indices:
+def nearest_centre(X: np.ndarray, centres: np.ndarray, workers: Workers) -> Indices:
     """Return the nearest centre of each sample (n,)."""
 
     def search(part: slice) -> Indices:
@@ -198,7 +198,7 @@ def nearest_centre(X: Array, centres: Array, workers: Workers) -> Indices:
     return np.concatenate(list(workers.map(search, list(cut(len(X), len(centres))))))
 
 
-def _heights(X: Array, centres: Array) -> Array:
+def _heights(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Return squared distances (n, m) from centres, but for the squares of X."""
     heights = X @ (-2 * centres.T)
     heights += np.einsum("ij,ij->i", centres, centres)

@@ -7,7 +7,8 @@ pair values          4, 1 or 0 for each view and pair (:data:`Storage`), and a b
 statistics           what patterns add up to, and their copies while views are grouped or a move is tried: for each
                      pattern and pair
 graphs               of nearest neighbours, where clusters are looked for in them, before there are pair values: for
-                     each view, sample and neighbour, of the samples and of clouds like them in each thread
+                     each view, sample and neighbour, of the samples and of clouds like them in each thread; of very
+                     many samples local ones of all, and broad ones of landmarks
 matrices             of one view, while it is read or its clusters are sought: for each entry of n x n and each thread
 tables               the features of one view, standardised, sorted, centred: for each of its numbers and each thread;
                      of a wide view a few features at a time, and what each feature has
@@ -66,6 +67,9 @@ GRAPH_SHARE, MOST_NEIGHBOURS = 3, 400
 """Neighbours in the broadest graph: a third of the samples, at most so many."""
 FILLED_BYTES = 40
 """For each pair and pattern, where views lack samples: sums, masses, exponents, and what memberships expect."""
+NEAREST_BYTES, SAMPLE_BYTES, NUMBER_BYTES = 1_500, 1_000, 40
+"""Where broad graphs are of landmarks: for each sample and view in graphs of the nearest neighbours; for each sample;
+and for each number of the widest view."""
 READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
 """However many threads there are, no more views are read at once, or as many as have matrices of so many bytes."""
 
@@ -74,8 +78,9 @@ class FitSize(NamedTuple):
     """What the memory of a fit depends on: views, samples, patterns, threads, and the widest view.
 
     If that is read in parts, so many of its numbers are stored by column, and so many others are made dense at a time.
-    ``n_graphed`` are samples in neighbour graphs, 0 where there are none; all pairs of ``n_samples`` are held.
-    ``has_absent`` is whether pairs that views lack are filled.
+    ``n_graphed`` are samples in broad neighbour graphs, 0 where there are none; all pairs of ``n_samples`` are held.
+    ``n_placed`` are all samples, where these are more than landmarks. ``has_absent`` is whether pairs that views lack
+    are filled.
     """
 
     n_views: int
@@ -88,20 +93,29 @@ class FitSize(NamedTuple):
     n_dense: int = 0
     n_graphed: int = 0
     has_absent: bool = False
+    n_placed: int = 0
 
 
 def measure_size(
-    views: Views, kernel: Kernel | None, n_patterns: int, n_jobs: int, most_samples: int | None = None
+    views: Views,
+    kernel: Kernel | None,
+    n_patterns: int,
+    n_jobs: int,
+    most_samples: int | None = None,
+    n_landmarks: int | None = None,
 ) -> FitSize:
     """Return what the memory of a fit to views depends on; the kernel is None if it is to be chosen.
 
     ``most_samples``, where clusters are looked for in neighbour graphs, are those whose pairs are held where there are
-    more; missing cells and wide views take all pairs.
+    more; wide views, and missing cells where there are no landmarks, take all pairs.
     """
     n, p = views.n_samples, max(views.widths)
     n_graphed = 0 if most_samples is None else n
     size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p, n_graphed=n_graphed)
     size = size._replace(has_absent=views.present is not None)
+    if most_samples is not None and n_landmarks is not None and not is_wide_shape(n, p):
+        held = min(n_landmarks, most_samples)
+        return size._replace(n_samples=held, n_graphed=n_landmarks, n_placed=n)
     if most_samples is not None and n > most_samples and not views.has_missing and not is_wide_shape(n, p):
         return size._replace(n_samples=most_samples)
     if is_wide_shape(n, p) and (kernel is None or can_narrow(kernel)):
@@ -129,6 +143,7 @@ def estimate_bytes(size: FitSize, keep: Storage) -> int:
     neighbours = min(size.n_graphed // GRAPH_SHARE, MOST_NEIGHBOURS)
     looked_at = GRAPH_BYTES * size.n_graphed + CLOUD_BYTES * threads * min(size.n_graphed, CLOUD_SAMPLES)
     graphs = V * neighbours * looked_at
+    graphs += (NEAREST_BYTES * V + SAMPLE_BYTES + NUMBER_BYTES * size.n_features) * size.n_placed
     return FIXED_BYTES + max(values + statistics, graphs) + matrices + threads * table_bytes(size)
 
 
@@ -154,7 +169,7 @@ def choose_storage(size: FitSize, budget: int) -> Storage:
     for keep in STORAGES:
         if estimate_bytes(size, keep) <= budget:
             return keep
-    n = max(size.n_samples, size.n_graphed)
+    n = max(size.n_samples, size.n_graphed, size.n_placed)
     raise MemoryError(
         f"Fitting {n:,} samples with {count_noun(size.n_patterns, 'pattern')} needs about "
         f"{estimate_bytes(size, 'nowhere') / 1e9:.3g} GB and the limit is {budget / 1e9:.3g} GB: "
@@ -175,10 +190,13 @@ def _advise(size: FitSize, budget: int) -> str:
 
 def largest_n_samples(size: FitSize, budget: int) -> int:
     """Return the largest number of samples that would fit the budget; 0 if no two do."""
-    most = max(size.n_samples, size.n_graphed)
+    most = max(size.n_samples, size.n_graphed, size.n_placed)
 
     def needs(n: int) -> int:
-        held = size._replace(n_samples=min(n, size.n_samples), n_graphed=n if size.n_graphed else 0)
+        graphed = size.n_graphed if size.n_placed else most * bool(size.n_graphed)
+        held = size._replace(
+            n_samples=min(n, size.n_samples), n_graphed=min(n, graphed), n_placed=n * bool(size.n_placed)
+        )
         return estimate_bytes(held, "nowhere")
 
     return max(bisect_right(range(most), budget, lo=2, key=needs) - 1, 0) if needs(2) <= budget else 0

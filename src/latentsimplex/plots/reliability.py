@@ -15,6 +15,7 @@ from latentsimplex.plots.marks import faint_line, remove_frame, write_small_prin
 from latentsimplex.plots.model_parts import FittedModel, find_part, is_model, refuse_part
 from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.uncertainty.calibration import Reliability, pair_reliability, reliability_curve
+from latentsimplex.uncertainty.doubtful_samples import sample_of_pairs
 
 LEAST_SHARE = 1e-3
 """A bin with a smaller share of the forecasts is left out: its frequency is an accident of a few pairs."""
@@ -59,13 +60,15 @@ def plot_reliability(
         part = find_part(forecasts, view, pattern)
         title = part.make_title("reliability of pairs", title)
         curves = {"": pair_reliability(part.values, truth)}
+        n_paired = len(sample_of_pairs(len(part.values)))
+        some = f"; pairs of {n_paired:,} samples" if n_paired < len(part.values) else ""
     else:
         refuse_part(view, pattern)
         if truth is not None:
             raise ValueError(
                 "truth goes with a fitted model: these forecasts come with outcomes, so leave it out."
             )
-        curves = _make_curves(forecasts)
+        curves, some = _make_curves(forecasts), ""
     ax = axes_or_new(ax, 4.6, 4.4)
     ax.plot([0, 1], [0, 1], zorder=0, linestyle="--", **faint_line(ax))
     left_out = [
@@ -77,7 +80,7 @@ def plot_reliability(
     if len(curves) > 1:
         ax.legend(frameon=False, fontsize=8, loc="best")
     rare = f"; bins with under {LEAST_SHARE:.1%} of the forecasts left out" if any(left_out) else ""
-    write_small_print(ax, f"band: {LEVEL:.0%} if outcomes were independent; pairs are not{rare}", 52)
+    write_small_print(ax, f"band: {LEVEL:.0%} if outcomes were independent; pairs are not{rare}{some}", 52)
     return ax
 
 

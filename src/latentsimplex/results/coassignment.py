@@ -67,6 +67,14 @@ class CoAssignment:
         """Return the sub-matrix of the given rows and columns."""
         return np.atleast_2d(self.factor[rows]) @ np.atleast_2d(self.factor[columns]).T
 
+    def take(self, samples: Any) -> CoAssignment:
+        """Return the co-assignments of some samples.
+
+        >>> CoAssignment(np.array([[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]])).take([0, 2])[0, 1]
+        0.0
+        """
+        return CoAssignment(self.factor[samples])
+
     def __matmul__(self, x: Array) -> Array:
         """Return P x in O(n k)."""
         x = as_numbers(x, "The right side of @")

@@ -23,6 +23,7 @@ from scipy.special import entr
 
 from latentsimplex.base.checks import check_count, check_labels, check_memberships
 from latentsimplex.base.condensed import cut_into_tiles
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.table import Table
 from latentsimplex.base.threads import one_blas_thread
 from latentsimplex.base.types import Array, Indices
@@ -30,10 +31,14 @@ from latentsimplex.model.problem import most_probable_clusters
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.results import results_of
 
+ALL_PAIRS, SOME = 10_000, 5_000
+"""Samples whose pairs are all looked at; of more, those of so many drawn at random, for time's sake."""
 MEASURES = ("margin", "probability", "affinity", "entropy", "normalised_entropy")
 """The columns by which samples can be ordered from the least sure."""
 UNSURE = 0.8
 """A sample is unsure of its cluster below this probability, in figures and reports."""
+TILE = 1 << 22
+"""Co-assignments that are held at a time."""
 
 
 def membership_entropy(W: Array, *, normalised: bool = False) -> Array:
@@ -202,7 +207,8 @@ def cluster_overlap(W: Array) -> Table:
 def uncertain_pairs(P: CoAssignment, n_pairs: int = 10, names: Any = None) -> Table:
     """Return the pairs of samples whose co-assignment is nearest to 1/2, ties in the order of the pairs.
 
-    All pairs are looked at, a tile at a time, so that memory does not grow with their number.
+    All pairs are looked at, a tile at a time, so that memory does not grow with their number; of more than 10,000
+    samples, the pairs of 5,000, always the same ones.
 
     >>> uncertain_pairs(CoAssignment(np.array([[1.0, 0.0], [0.4, 0.6], [0.0, 1.0]])), 2)
     first  second  probability
@@ -211,6 +217,8 @@ def uncertain_pairs(P: CoAssignment, n_pairs: int = 10, names: Any = None) -> Ta
     """
     check_count("n_pairs", n_pairs)
     names = _check_names(names, len(P))
+    some = sample_of_pairs(len(P))
+    P, names = P.take(some), names[some]
     doubt, flat, p = np.empty(0), np.empty(0, dtype=np.intp), np.empty(0)
     for start, block, upper in pair_blocks(P):
         own = np.where(upper, np.round(np.abs(block - 0.5), 12), np.inf)  # rounded, so that 0.4 and 0.6 tie
@@ -227,9 +235,14 @@ def uncertain_pairs(P: CoAssignment, n_pairs: int = 10, names: Any = None) -> Ta
 def pair_entropy(P: CoAssignment) -> Array:
     """Return for each sample the mean over the others of -p log p - (1 - p) log(1 - p), in nats.
 
+    Of more than 10,000 samples, the others are 5,000, always the same ones.
+
     >>> pair_entropy(CoAssignment(np.array([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]]))).round(4).tolist()
     [0.3466, 0.6931, 0.3466]
     """
+    some = sample_of_pairs(len(P))
+    if len(some) < len(P):
+        return _entropy_with(P, some)
     total = np.zeros(len(P))
     for start, block, upper in pair_blocks(P):
         p = np.clip(block, 0, 1)
@@ -237,6 +250,30 @@ def pair_entropy(P: CoAssignment) -> Array:
         total[start : start + len(block)] += entropy.sum(axis=1)
         total[start + 1 :] += entropy.sum(axis=0)
     return total / (len(P) - 1)
+
+
+def _entropy_with(P: CoAssignment, some: Indices) -> Array:
+    """Return for each sample the mean entropy of its co-assignments with some of the others."""
+    X, among = P.factor, P.factor[some].T
+    total = np.empty(len(P))
+    step = max(1, TILE // len(some))
+    for start in range(0, len(P), step):
+        p = np.clip(X[start : start + step] @ among, 0, 1)
+        total[start : start + step] = (entr(p) + entr(1 - p)).sum(axis=1)
+    own = np.clip(np.square(X[some]).sum(axis=1), 0, 1)
+    total[some] -= entr(own) + entr(1 - own)
+    n_others = np.full(len(P), len(some))
+    n_others[some] -= 1
+    return total / n_others
+
+
+def sample_of_pairs(n_samples: int) -> Indices:
+    """Return the samples whose pairs are looked at: all of them or, where they are very many, a random part.
+
+    >>> len(sample_of_pairs(300)), len(sample_of_pairs(20_000))
+    (300, 5000)
+    """
+    return sample_rows(n_samples, n_samples if n_samples <= ALL_PAIRS else SOME)
 
 
 def pair_blocks(P: CoAssignment) -> Iterator[tuple[int, Array, np.ndarray]]:
