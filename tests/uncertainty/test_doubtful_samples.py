@@ -4,9 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.special import entr
 from scipy.stats import entropy
 
 from latentsimplex.results.coassignment import CoAssignment
+from latentsimplex.uncertainty.calibration import pair_reliability
 from latentsimplex.uncertainty.doubtful_samples import (
     cluster_affinity,
     cluster_overlap,
@@ -16,6 +18,7 @@ from latentsimplex.uncertainty.doubtful_samples import (
     most_uncertain,
     pair_blocks,
     pair_entropy,
+    sample_of_pairs,
     sample_uncertainty,
     uncertain_pairs,
 )
@@ -212,3 +215,22 @@ def test_refused_counts_and_measures():
         uncertain_pairs(CoAssignment(np.eye(2)), 2.5)
     with pytest.raises(ValueError, match="Both view and pattern"):
         model_uncertainty(made_model([np.eye(2)], [0]), view=0, pattern=0)
+
+
+def test_pairs_of_very_many_samples_are_those_of_a_part():
+    rng = np.random.default_rng(0)
+    P = CoAssignment(rng.dirichlet([0.3, 0.3, 0.3], size=10_050))
+    some = sample_of_pairs(len(P))
+    assert len(some) == 5_000
+    found = pair_entropy(P)
+    for i in (3, int(some[7])):
+        p = P.factor[i] @ P.factor[np.setdiff1d(some, [i])].T
+        np.testing.assert_allclose(found[i], (entr(p) + entr(1 - p)).mean())
+    table = uncertain_pairs(P, 5)
+    assert np.isin(table["first"], some).all()
+    assert np.isin(table["second"], some).all()
+    np.testing.assert_allclose(
+        [P[i, j] for i, j in zip(table["first"], table["second"], strict=True)], table["probability"]
+    )
+    assert (np.abs(table["probability"] - 0.5) < 1e-4).all()
+    assert pair_reliability(P, rng.integers(3, size=len(P))).counts.sum() == 5_000 * 4_999 // 2

@@ -26,8 +26,9 @@ COMPARED, COMPARED_QUICKLY, FEW_NEIGHBOURS = 10_000, 2_000, 50
 than a few neighbours are wanted."""
 SMALLEST_CELL, LARGEST_CELL = 32, 256
 """Samples of a cell on average: the square root of all of them, within bounds."""
-LOOKED_INTO = 48
-"""Cells that are looked into for the neighbours of a cell's samples."""
+LOOKED_INTO, CANDIDATES = 48, 8_192
+"""Cells that are looked into for the neighbours of a cell's samples, and the candidates that these have at least: in
+many features the neighbours of a sample are in many directions."""
 TRAINED_BY, ROUNDS = 24, 4
 """Samples for each cell by which centres are found, and how often centres move to the means of their samples."""
 CROWDED = 4
@@ -65,7 +66,8 @@ class Cells:
 
     def near(self, cells: Indices) -> Indices:
         """Return the cells (b, c) nearest to each of some cells, itself first."""
-        c = min(LOOKED_INTO, len(self.centres))
+        enough = -(-CANDIDATES * len(self.centres) // len(self.X))
+        c = min(max(LOOKED_INTO, enough), len(self.centres))
         heights = _heights(self.centres[cells], self.centres)
         heights[np.arange(len(cells)), cells] = -np.inf
         return order_least(heights, c)
