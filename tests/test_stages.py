@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from latentsimplex import LatentSimplexPosition, load, stages
+from latentsimplex import LatentSimplexPosition, load, options, stages
 from latentsimplex.auto.choose_similarity import Choice
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.threads import Workers
@@ -31,7 +31,7 @@ TWO = ((2, "as they are"),)
 @pytest.fixture
 def _as_among_many_views(monkeypatch):
     """A few views are searched as many are; how splits are found in a few is tested with them."""
-    monkeypatch.setattr(stages, "FEW_VIEWS", 0)
+    monkeypatch.setattr(options, "FEW_VIEWS", 0)
 
 
 def views(n=30, distance=12.0):

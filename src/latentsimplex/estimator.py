@@ -53,26 +53,21 @@ class LatentSimplexPosition(PlacesNewData, ClusterMixin, BaseEstimator):
         beyond 10,000 samples, and none up to there; None compares all with all. For up to 12 views.
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
-        one of two scales, and how features are compared, by how much more clusters explain than they would
-        in null clouds (samples without clusters); a second stage then refines memberships at another scale.
+        one of two scales, and how features are compared, by the evidence for clusters.
     divergence : "auto", "reverse" or "forward"
-        KL(P || S), the paper's, or KL(S || P). "auto" is "forward"; after a search with local walks the
-        second stage has "reverse".
+        KL(P || S), the paper's, or KL(S || P). "auto" is "forward", and "reverse" after a search with local walks.
     response : "auto", "identity" or "learned"
-        What similarity to expect given memberships: in the paper, the co-assignment probability itself;
-        "learned" gives each pair of clusters a similarity of its own, q = w_i^T B w_j. "auto" is
-        "learned"; after a search with local walks the second stage has "identity".
+        What similarity to expect given memberships: in the paper, the co-assignment probability itself; "learned" gives
+        each pair of clusters its own, q = w_i^T B w_j. "auto" is "learned", and "identity" after local walks.
     penalty : "auto", "labels", "group", "dirichlet" or None
-        The price of writing down the labels of k clusters, the paper's group penalty that empties
-        columns, a Dirichlet(0.1) prior on rows, or nothing. "auto" is "labels".
+        The price of writing down the labels of k clusters, the paper's group penalty that empties columns, a
+        Dirichlet(0.1) prior on rows, or nothing. "auto" is "labels".
     temperature : "auto" or float
-        Divergences are divided by it in the E step, and the price of labels is in its units; 1 is the
-        paper. "auto" measures it on null clouds; with "labels" it is doubled, up to n/2, for the choice of a
-        view's pattern.
+        Divergences are divided by it in the E step, and the price of labels is in its units; 1 is the paper. "auto"
+        measures it on null clouds; with "labels" it is doubled, up to n/2, for the choice of a view's pattern.
     search : "auto", "plain" or "moves"
-        "plain" is the paper's: random memberships, then EM. "moves" starts from spectral clustering and
-        changes clusters and patterns for as long as the loss falls. "auto" is "moves" where the response
-        is learned or the penalty is "labels", which need it, and "plain" otherwise.
+        "plain" is the paper's: random memberships, then EM. "moves" starts from spectral clustering and changes
+        clusters and patterns while the loss falls. "auto" is "moves" with a learned response or the penalty "labels".
     optimizer : "auto", "adam" or "mirror"
         How memberships descend: Adam, the paper's choice, or mirror descent with momentum, which needs fewer
         steps. "auto" is "mirror" unless the penalty has a gradient, for which its step sizes are not made.
@@ -81,8 +76,7 @@ class LatentSimplexPosition(PlacesNewData, ClusterMixin, BaseEstimator):
     max_iter : int
         Largest number of EM iterations of a start; with moves, of each run of EM between them.
     tol : float
-        A plain start has converged when its loss falls by less than this share over 100 iterations; one
-        with moves goes on until it has settled.
+        A plain start has converged when its loss falls by less than this share over 100 iterations.
     device : "cpu", "cuda", "mps" or "torch"
         Where to compute: on the processor, on a GPU (``pip install "latentsimplex[gpu]"``), or with
         torch on the processor. "cuda:0" and "cuda:1" name GPUs. Results are the same up to rounding.

@@ -65,6 +65,8 @@ QUICK, LANDMARKS = 10_000, 5_000
 """Samples up to which "auto" compares all with all, which takes about a minute, and landmarks where there are more."""
 FEWEST_LANDMARKS = 100
 """Fewer landmarks than this show too little of the clusters that there are."""
+FEW_VIEWS = 12
+"""Views that are looked at one by one for clusters. Among more, what they have in common tells more than each."""
 DEVICES = re.compile(r"cpu|torch|mps|cuda(:\d+)?")
 
 
@@ -122,6 +124,19 @@ class Options:
         if isinstance(self.n_landmarks, str):
             return LANDMARKS if n_samples > QUICK else None
         return None if self.n_landmarks is None or self.n_landmarks >= n_samples else self.n_landmarks
+
+    def looks_for_splits(self, n_views: int) -> bool:
+        """Return whether clusters are found by splits: in a few views, where the data choose the similarity."""
+        priced = self.choices.penalty == "labels" and self.choices.search == "moves"
+        return self.kernel is None and priced and n_views <= FEW_VIEWS
+
+    def check_search(self) -> None:
+        """Raise ValueError for what a search other than by splits does not keep to."""
+        where = f'in up to {FEW_VIEWS} views with similarity="auto" and penalty="auto"'
+        if isinstance(self.n_landmarks, int):
+            raise ValueError(f'n_landmarks={self.n_landmarks} is used {where}: leave it at "auto" here.')
+        if self.min_clusters > 1:
+            raise ValueError(f"min_clusters={self.min_clusters} is kept to {where}: leave it at 1 here.")
 
 
 def resolve_options(parameters: Mapping[str, Any]) -> Options:

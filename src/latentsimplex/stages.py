@@ -69,8 +69,6 @@ of the views has ten of them then, whose mean is three times less noisy than a v
 REFINED_BY, REFINED_CLUSTER = 2500, 20
 """Landmarks: the samples whose pairs EM reads where there are more, and the fewest of each cluster among them. Others
 are given the memberships of the nearest ones, and votes of all samples."""
-FEW_VIEWS = 12
-"""Views that are looked at one by one for clusters. Among more, what they have in common tells more than each."""
 SEARCHED_CLUSTERS = 10
 """The most clusters that a search among many views looks for, where no number was given."""
 
@@ -78,13 +76,15 @@ SEARCHED_CLUSTERS = 10
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
     views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
-    if looks_for_splits(options, views):
+    if options.looks_for_splits(len(views)):
         views = leave_out_wordless(views)
+    else:
+        options.check_search()
     n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
     n_patterns = min(options.n_patterns, len(views))
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
-    most_samples = REFINED_BY if looks_for_splits(options, views) else None
+    most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
     n_jobs, n_landmarks = count_threads(options.n_jobs), options.count_landmarks(views.n_samples)
     size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
     keep = choose_storage(size, budget)
@@ -94,8 +94,7 @@ def run_stages(X: Any, options: Options) -> Results:
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
-        fitting.check_bounds()
-        if fitting.looks_for_splits:
+        if options.looks_for_splits(len(views)):
             found = fitting.refine_splits(fitting.find_splits(), candidates)
         else:
             reading, members = fitting.choose(candidates)
@@ -179,27 +178,9 @@ class Fitting:
         return Reading(choices, kernel, self._measure_temperatures(choices, kernel), evidence), members
 
     @property
-    def looks_for_splits(self) -> bool:
-        """Whether clusters are found by splits."""
-        return looks_for_splits(self.options, self.views)
-
-    @property
     def n_landmarks(self) -> int | None:
         """How many samples all others are placed against; None is all."""
         return self.options.count_landmarks(self.views.n_samples)
-
-    def check_bounds(self) -> None:
-        """Raise ValueError for a least number of clusters, or a number of landmarks, where none is kept to."""
-        if isinstance(self.options.n_landmarks, int) and not self.looks_for_splits:
-            raise ValueError(
-                f"n_landmarks={self.options.n_landmarks} is for up to {FEW_VIEWS} views with "
-                'similarity="auto" and penalty="auto": leave it at "auto" here.'
-            )
-        if self.options.min_clusters > 1 and not self.looks_for_splits:
-            raise ValueError(
-                f"min_clusters={self.options.min_clusters} is kept to in up to {FEW_VIEWS} views with "
-                'similarity="auto" and penalty="auto": leave it at 1 here.'
-            )
 
     def find_splits(self) -> SharedClusters:
         """Look for clusters in each view, and in views together."""
@@ -404,9 +385,3 @@ class Fitting:
         )
         stage = self._record_stage(name, reading, model.temperature, len(pairs))
         return Problem(pairs, model, self.options.schedule), pairs.informative, stage
-
-
-def looks_for_splits(options: Options, views: Views) -> bool:
-    """Return whether clusters are found by splits: in a few views, where the data choose the similarity."""
-    priced = options.choices.penalty == "labels" and options.choices.search == "moves"
-    return options.kernel is None and priced and len(views) <= FEW_VIEWS

@@ -133,3 +133,21 @@ def _centre_and_scale(values: Array) -> tuple[float, float]:
     if not len(present):
         return 0.0, 1.0
     return float(present.mean()), float(present.std()) if np.ptp(present) > 0 else 1.0
+
+
+class GivenColumns(NamedTuple):
+    """The columns that a view was given as, which new samples are to have.
+
+    Attributes
+    ----------
+    n_columns : int
+    names : list of str, or None where they have none
+    encodings : list of ColumnEncoding, or None where columns are as they were given
+    places : list of int, or None
+        Where they stand in the one table that was cut into views.
+    """
+
+    n_columns: int
+    names: list[str] | None = None
+    encodings: list[ColumnEncoding] | None = None
+    places: list[int] | None = None

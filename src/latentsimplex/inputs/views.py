@@ -28,7 +28,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -40,30 +40,9 @@ from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.id_columns import check_id_columns
-from latentsimplex.inputs.mixed_columns import ColumnEncoding
-from latentsimplex.inputs.named_table import MatchedRows, match_rows
+from latentsimplex.inputs.mixed_columns import GivenColumns
+from latentsimplex.inputs.named_table import MatchedRows, check_handful, check_lengths, match_rows
 from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
-
-HANDFUL = 5
-"""The fewest samples of a view that others have more samples than."""
-
-
-class GivenColumns(NamedTuple):
-    """The columns that a view was given as, which new samples are to have.
-
-    Attributes
-    ----------
-    n_columns : int
-    names : list of str, or None where they have none
-    encodings : list of ColumnEncoding, or None where columns are as they were given
-    places : list of int, or None
-        Where they stand in the one table that was cut into views.
-    """
-
-    n_columns: int
-    names: list[str] | None = None
-    encodings: list[ColumnEncoding] | None = None
-    places: list[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -238,9 +217,9 @@ def _from_parts(
             moved = tables[v][order][:, order] if square else tables[v][order]
             tables[v] = read_numbers(moved, labels[v])
     if matched.present is None:
-        _check_lengths(tables, labels, join)
+        check_lengths(tables, labels, join)
     else:
-        _check_handful(tables, labels)
+        check_handful(tables, labels)
     _warn_if_sparse(tables)
     return Views(
         names=names,
@@ -258,28 +237,6 @@ def _from_parts(
             len(read[v].encodings or range(tables[v].shape[1])), column_names(parts[v]), read[v].encodings
         ),
     )
-
-
-def _check_lengths(tables: Sequence[Any], labels: list[str], join: str) -> None:
-    first = tables[0].shape[0]
-    for table, label in zip(tables, labels, strict=True):
-        if table.shape[0] != first:
-            lengths = f"{label} has {table.shape[0]} rows and {labels[0]} has {first}"
-            raise ValueError(
-                f"{lengths}: all views must describe the same samples."
-                if join == "strict"
-                else f"{lengths}, and nothing names them: give frames with an index, by which join={join!r} can tell "
-                "which samples each view has."
-            )
-
-
-def _check_handful(tables: Sequence[Any], labels: list[str]) -> None:
-    for table, label in zip(tables, labels, strict=True):
-        if table.shape[0] < HANDFUL:
-            raise ValueError(
-                f"{label} has {table.shape[0]} of the samples, too few to compare with one another: give a view of "
-                f"{HANDFUL} samples or more, or leave it out."
-            )
 
 
 def _is_plain_stack(data: Any) -> bool:

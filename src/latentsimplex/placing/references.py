@@ -16,7 +16,8 @@ import numpy as np
 from latentsimplex.auto.neighbour_votes import draw_landmarks
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.inputs.views import GivenColumns, Views
+from latentsimplex.inputs.mixed_columns import GivenColumns
+from latentsimplex.inputs.views import Views
 from latentsimplex.placing.comparison import Comparison, Way, find_way, learn_comparison, learn_lines
 from latentsimplex.placing.neighbour_opinions import Neighbourhood, Placed, learn_neighbourhood, place_samples
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from latentsimplex.base.checks import PROBABILITY_ROUNDING
 from latentsimplex.base.types import Array
-from latentsimplex.inputs.mixed_columns import ColumnEncoding
+from latentsimplex.inputs.mixed_columns import ColumnEncoding, GivenColumns
 from latentsimplex.inputs.numbers import LARGEST
-from latentsimplex.inputs.views import GivenColumns
 from latentsimplex.placing.comparison import FARTHEST, Comparison, Way
 from latentsimplex.placing.neighbour_opinions import SHARPNESSES, THINNEST, Neighbourhood, crowded_views
 from latentsimplex.placing.references import References
