@@ -216,7 +216,9 @@ def test_arrays_are_no_number_of_jobs():
         check_jobs(np.array([1, 2]))
 
 
-@pytest.mark.parametrize("values", ["text", ["a"], [[1], [2, 3]], {}, [10**400], object()], ids=repr)
+@pytest.mark.parametrize(
+    "values", ["text", ["a"], [[1], [2, 3]], {}, [10**400], object()], ids=lambda values: str(type(values))
+)
 def test_what_holds_no_numbers_is_refused(values):
     with pytest.raises(ValueError, match=r"weights is .*: give an array of numbers\."):
         as_numbers(values, "weights")
