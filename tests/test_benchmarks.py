@@ -13,6 +13,7 @@ SMALL = {
     "kernels": ["--shapes", "20x30", "2x520", "--patterns", "2", "--clusters", "3", "--repeats", "1"],
     "spectral_labels": ["--n", "200", "--clusters", "3", "--repeats", "1"],
     "hostile_inputs": ["--kinds", "calls", "--only", "form f4"],
+    "many_samples": ["neighbours", "--samples", "2500", "--features", "3"],
     "peers": ["--samples", "60", "--ways", "ours", "--repeats", "1"],
 }
 """Arguments of the scripts that can be quick."""

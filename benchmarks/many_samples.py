@@ -1,0 +1,251 @@
+"""Time and memory of fits to very many samples, what they find, and how they agree with fits that compare all.
+
+Each case runs in a process of its own, whose peak memory is that of the case. Seconds of the processor are beside those
+of the wall, since other work on the machine changes the second alone.
+
+    python benchmarks/many_samples.py simulated --samples 100000 --views 5
+    python benchmarks/many_samples.py growth --samples 20000 40000 80000 160000 --out growth.json
+    python benchmarks/many_samples.py agreement --samples 2000 5000 10000 --landmarks 1500
+    python benchmarks/many_samples.py rare --samples 100000 --features 2 10 --seeds 10
+    python benchmarks/many_samples.py digits --data mnist_4views.npz
+    python benchmarks/many_samples.py neighbours --samples 100000 --features 2 20 100
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from baselines.clock import machine
+from growth import slope
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.neighbors import NearestNeighbors
+
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.auto.nearest_neighbours import search_neighbours
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array
+from latentsimplex.uncertainty import pair_brier
+
+Found = dict[str, Any]
+KINDS = (("first", 20), ("first", 20), ("first", 10), ("second", 10), (None, 5))
+"""The clusters that each simulated view shows, and its features; the last one is noise."""
+APART = 6.0
+"""How far centres are from each other, about, in standard deviations of a cluster."""
+RARE = 1000
+"""One sample in so many is of the rare group."""
+
+
+def simulate(n: int, n_views: int, seed: int) -> tuple[list[Array], list[np.ndarray | None]]:
+    """Return views of n samples, ten clusters in the first three and four others in the fourth, and their clusters."""
+    rng = np.random.default_rng(seed)
+    labels = {"first": rng.integers(10, size=n), "second": rng.integers(4, size=n), None: None}
+    views, truth = [], []
+    for kind, p in (KINDS * n_views)[:n_views]:
+        y, X = labels[kind], rng.normal(size=(n, p))
+        if y is not None:
+            X += (rng.normal(size=(y.max() + 1, p)) * APART / np.sqrt(2 * p))[y]
+        views.append(X.astype(np.float32))
+        truth.append(y)
+    return views, truth
+
+
+def fit(views: Any, **settings: Any) -> tuple[LatentSimplexPosition, Found]:
+    """Return a fitted model, and what the fit took."""
+    start, processor = time.perf_counter(), time.process_time()
+    model = LatentSimplexPosition(random_state=0, **settings).fit(views)
+    took = {"wall": time.perf_counter() - start, "processor": time.process_time() - processor}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    return model, {**took, "gigabytes": peak, "load": os.getloadavg()[0]}
+
+
+def describe(model: LatentSimplexPosition, truth: list[np.ndarray | None]) -> Found:
+    """Return the patterns of views, numbers of clusters, and the NMI of each view that has clusters."""
+    scores = [
+        float(normalized_mutual_info_score(y, labels))
+        for y, labels in zip(truth, model.view_labels_, strict=True)
+        if y is not None
+    ]
+    return {"patterns": model.view_patterns_.tolist(), "clusters": model.n_clusters_.tolist(), "nmi": scores}
+
+
+def run_simulated(arguments: argparse.Namespace) -> list[Found]:
+    """Fit simulated views of each size."""
+    rows = []
+    for n in arguments.samples:
+        views, truth = simulate(n, arguments.views, arguments.seed)
+        model, took = fit(views)
+        rows.append({"samples": n, "views": arguments.views, **took, **describe(model, truth)})
+    return rows
+
+
+def run_growth(arguments: argparse.Namespace) -> list[Found]:
+    """Fit each size in a process of its own, and add the exponents of time and memory."""
+    rows = []
+    for n in arguments.samples:
+        given = ["simulated", "--samples", str(n), "--views", str(arguments.views)]
+        command = [sys.executable, __file__, *given, "--seed", str(arguments.seed)]
+        rows += json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    measured = ("wall", "processor", "gigabytes")
+    exponents = {name: slope(arguments.samples, [row[name] for row in rows]) for name in measured}
+    if arguments.figure:
+        draw_growth(rows, arguments.figure)
+    return [*rows, {"exponents": exponents}]
+
+
+def draw_growth(rows: list[Found], path: Path) -> None:
+    """Draw seconds and gigabytes over the number of samples, dashed what would be in proportion to them."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(8.0, 3.2), layout="constrained")
+    n = np.array([row["samples"] for row in rows])
+    for ax, name, label in zip(
+        axes, ("processor", "gigabytes"), ("core seconds", "peak memory (GB)"), strict=True
+    ):
+        values = np.array([row[name] for row in rows])
+        ax.loglog(n, values, "o-", color="#0072B2")
+        ax.loglog(n, values[-1] * n / n[-1], "--", color="0.6", linewidth=1)
+        ax.set(xlabel="samples", ylabel=label)
+        ax.set_xticks(n, [f"{each:,}" for each in n], minor=False)
+        ax.minorticks_off()
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+
+
+def run_agreement(arguments: argparse.Namespace) -> list[Found]:
+    """Compare fits by landmarks with fits that compare all samples: patterns, labels, Brier scores of pairs."""
+    rows = []
+    for n in arguments.samples:
+        for k, n_patterns in ((2, 1), (5, 2), (10, 2), (20, 3), (30, 1)):
+            views, truth = separate_clusters(n, k, n_patterns, arguments.seed)
+            exact, by_landmarks = (
+                LatentSimplexPosition(random_state=0, n_landmarks=m).fit(views)
+                for m in (None, arguments.landmarks)
+            )
+            row: Found = {"samples": n, "true clusters": k, "true patterns": n_patterns}
+            row["same patterns"] = bool((exact.view_patterns_ == by_landmarks.view_patterns_).all())
+            both = zip(exact.view_labels_, by_landmarks.view_labels_, strict=True)
+            row["nmi"] = min(float(normalized_mutual_info_score(*pair)) for pair in both)
+            row["brier"] = [
+                float(np.mean([pair_brier(model.coassignment(view=v), y) for v, y in enumerate(truth)]))
+                for model in (exact, by_landmarks)
+            ]
+            rows.append(row)
+    return rows
+
+
+def separate_clusters(n: int, k: int, n_patterns: int, seed: int) -> tuple[list[Array], list[np.ndarray]]:
+    """Return two views of each pattern, k clusters in six features, and their clusters."""
+    rng = np.random.default_rng([seed, n, k])
+    views, truth = [], []
+    for _ in range(n_patterns):
+        y = rng.integers(k, size=n)
+        for _ in range(2):
+            views.append(rng.normal(size=(n, 6)) + (rng.normal(size=(k, 6)) * 3)[y])
+            truth.append(y)
+    return views, truth
+
+
+def run_rare(arguments: argparse.Namespace) -> list[Found]:
+    """Look for a group of one sample in a thousand that is six standard deviations away from all others."""
+    rows = []
+    for n in arguments.samples:
+        for p in arguments.features:
+            found = []
+            for seed in range(arguments.seeds):
+                rng = np.random.default_rng([seed, p])
+                X, direction, rare = rng.normal(size=(n, p)), rng.normal(size=p), np.arange(n) < n // RARE
+                X[rare] += APART * direction / np.linalg.norm(direction)
+                labels = LatentSimplexPosition(random_state=0).fit(X).labels_
+                sizes, inside = np.bincount(labels), np.bincount(labels[rare], minlength=labels.max() + 1)
+                found.append(float((inside / (sizes + rare.sum() - inside)).max()))
+            rows.append({"samples": n, "features": p, "shared of union": found})
+    return rows
+
+
+def run_digits(arguments: argparse.Namespace) -> list[Found]:
+    """Fit all samples of a file of views with classes ``y``; beside it, a fit of 5,000 by which others are placed."""
+    file = np.load(arguments.data)
+    views = {name: file[name].astype(np.float32) for name in file.files if name != "y"}
+    y = file["y"]
+    model, took = fit(views)
+    rows = [{"method": "landmarks", **took, **score(y, model.labels_)}]
+    some = np.random.default_rng(arguments.seed).permutation(len(y))[:5000]
+    part, took = fit({name: X[some] for name, X in views.items()})
+    Z = np.hstack([X / X.std() for X in views.values()])
+    nearest = NearestNeighbors(n_neighbors=10).fit(Z[some]).kneighbors(Z, return_distance=False)
+    votes = np.eye(part.labels_.max() + 1)[part.labels_][nearest].sum(axis=1)
+    return [*rows, {"method": "5,000 and nearest neighbours", **took, **score(y, votes.argmax(axis=1))}]
+
+
+def score(y: np.ndarray, labels: np.ndarray) -> Found:
+    """Return the NMI with classes, and the number of clusters."""
+    return {"nmi": float(normalized_mutual_info_score(y, labels)), "clusters": len(np.unique(labels))}
+
+
+def run_neighbours(arguments: argparse.Namespace) -> list[Found]:
+    """Measure which share of the ten nearest neighbours is found, in clusters and in a cloud."""
+    rows = []
+    for n in arguments.samples:
+        for p in arguments.features:
+            for name in ("clusters", "cloud"):
+                rng = np.random.default_rng([arguments.seed, p])
+                X = rng.normal(size=(n, p))
+                if name == "clusters":
+                    X += (rng.normal(size=(20, p)) * APART / np.sqrt(2 * p))[rng.integers(20, size=n)]
+                start = time.process_time()
+                with Workers() as workers:
+                    near = search_neighbours(X, 10, workers)
+                seconds, some = time.process_time() - start, rng.permutation(n)[:500]
+                right = NearestNeighbors(n_neighbors=11, algorithm="brute").fit(X).kneighbors(X[some])[1]
+                pairs = zip(near[some], right[:, 1:], strict=True)
+                recall = float(np.mean([len(np.intersect1d(*pair)) / 10 for pair in pairs]))
+                rows.append(
+                    {"samples": n, "features": p, "data": name, "recall": recall, "processor": seconds}
+                )
+    return rows
+
+
+CASES: dict[str, Callable[[argparse.Namespace], list[Found]]] = {
+    "simulated": run_simulated,
+    "growth": run_growth,
+    "agreement": run_agreement,
+    "rare": run_rare,
+    "digits": run_digits,
+    "neighbours": run_neighbours,
+}
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--samples", type=int, nargs="+", default=[20_000])
+    parser.add_argument("--views", type=int, default=5)
+    parser.add_argument("--features", type=int, nargs="+", default=[2, 20, 100])
+    parser.add_argument(
+        "--landmarks", type=int, default=1500, help="in fits that are compared with exact ones"
+    )
+    parser.add_argument("--data", type=Path, help="a file of views (.npz) with classes y")
+    parser.add_argument("--seeds", type=int, default=10, help="of rare groups")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--figure", type=Path, help="where to draw growth")
+    parser.add_argument("--out", type=Path, help="where to write the results as JSON")
+    arguments = parser.parse_args()
+    rows = CASES[arguments.case](arguments)
+    print(json.dumps(rows, indent=1))
+    if arguments.out:
+        arguments.out.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
