@@ -31,9 +31,9 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.auto.nearest_neighbours import search_neighbours
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
+from latentsimplex.neighbours.nearest_neighbours import search_neighbours
 from latentsimplex.uncertainty import pair_brier
 
 Found = dict[str, Any]

@@ -17,6 +17,7 @@ ROOMS = [
     "base",
     "inputs",
     "similarity",
+    "neighbours",
     "pairs",
     "model",
     "auto",

@@ -25,7 +25,6 @@ import numpy as np
 
 from latentsimplex.auto.choose_similarity import Choice, choose_comparisons, choose_similarity
 from latentsimplex.auto.cluster_tree import Bounds
-from latentsimplex.auto.comparisons import leave_out_wordless
 from latentsimplex.auto.neighbour_votes import draw_landmarks
 from latentsimplex.auto.settled_memberships import settle_all
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
@@ -35,6 +34,7 @@ from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.problem import NOBODY, Fit, Listener, Problem
 from latentsimplex.options import Choices, Options, make_model

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from latentsimplex.auto.neighbour_graphs import find_neighbours
 from latentsimplex.auto.neighbour_votes import (
     count_votes,
     draw_landmarks,
@@ -11,6 +10,7 @@ from latentsimplex.auto.neighbour_votes import (
     pool,
     settle_memberships,
 )
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 
 def two_clusters(distance, n=300, p=2, seed=0):

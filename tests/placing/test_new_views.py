@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from latentsimplex.auto.neighbour_graphs import find_neighbours
 from latentsimplex.base.threads import Workers
 from latentsimplex.inputs.views import as_views
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 from latentsimplex.placing._view_loops import find_neighbours_on_lines
 from latentsimplex.placing.new_views import KnownPatterns, assign_views, support_beyond_chance
 from latentsimplex.similarity import Diffusion, Precomputed

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.comparisons import holds_words
 from latentsimplex.auto.explained import Request, explain_tables
 from latentsimplex.auto.null_clouds import (
     CLOUD_SAMPLES,
@@ -26,6 +25,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.inputs.views import Views
+from latentsimplex.inputs.words import holds_words
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.similarity.auto_diffusion import SEARCH_SCALES, AutoDiffusion, space_kinds
 

@@ -20,12 +20,12 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from latentsimplex.auto.nearest_neighbours import search_among
-from latentsimplex.auto.neighbour_graphs import join_neighbours, leaving_share
 from latentsimplex.base.arrays import fill_missing
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.neighbours.nearest_neighbours import search_among
+from latentsimplex.neighbours.neighbour_graphs import join_neighbours, leaving_share
 
 N_VOTES = 20
 """Neighbours of a sample in each view that vote, fewer where there are few samples."""

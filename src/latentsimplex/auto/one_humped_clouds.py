@@ -28,10 +28,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from latentsimplex.auto.absent_rows import fill_absent, find_present
-from latentsimplex.auto.neighbour_graphs import measure_neighbours
 from latentsimplex.base.arrays import fill_missing
 from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.types import Array
+from latentsimplex.neighbours.neighbour_graphs import measure_neighbours
 from latentsimplex.similarity.distances import OUTLYING
 
 NEAR, FAR = 10, 20

@@ -10,12 +10,12 @@ import numpy as np
 
 from latentsimplex.auto.cluster_tree import ClusterTree, take_rows
 from latentsimplex.auto.comparisons import compare_views
-from latentsimplex.auto.nearest_neighbours import COMPARED
-from latentsimplex.auto.neighbour_graphs import find_neighbours
 from latentsimplex.auto.neighbour_votes import N_VOTES, place_by_landmarks, settle_memberships
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
+from latentsimplex.neighbours.nearest_neighbours import COMPARED
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 
 def settle_all(

@@ -1,6 +1,6 @@
 """Which views share their clusters: each view is looked at by itself, then views that support one another together.
 
-A view supports clusters if neighbours in it share them (:func:`latentsimplex.auto.neighbour_graphs.support`). Two
+A view supports clusters if neighbours in it share them (:func:`latentsimplex.neighbours.neighbour_graphs.support`). Two
 groups of views are one if they support each other's clusters half as well as their own, or better. Views that show no
 clusters by themselves join the group whose clusters they support, are looked at together, and are left out if they
 show none: noise takes part in nothing. The order of views does not matter. A thousand samples tell which views belong
@@ -18,12 +18,12 @@ import numpy as np
 from latentsimplex.auto.absent_samples import sample_each_view
 from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree, take_rows
 from latentsimplex.auto.comparisons import list_comparisons
-from latentsimplex.auto.neighbour_graphs import compare_samples, find_neighbours, support
 from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
+from latentsimplex.neighbours.neighbour_graphs import compare_samples, find_neighbours, support
 
 MUTUAL = 0.5
 """The share of the support of its own clusters that a view must give to those of another, to share them."""

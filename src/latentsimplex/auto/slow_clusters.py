@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from latentsimplex.auto.neighbour_graphs import Modes
 from latentsimplex.base.kmeans import kmeans
 from latentsimplex.base.types import Array
+from latentsimplex.neighbours.neighbour_graphs import Modes
 
 LEAST_SLOWNESS, SPREADS, GAP_SPREADS, LEAST_SPREAD = 0.1, 5.0, 4.0, 0.02
 """A mode is slow if s_j is no less than ``LEAST_SLOWNESS``, or what the dimension explains, and ``SPREADS`` standard

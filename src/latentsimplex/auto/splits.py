@@ -28,13 +28,6 @@ from scipy import sparse
 
 from latentsimplex.auto.absent_rows import fill_absent
 from latentsimplex.auto.comparisons import compare_views, list_comparisons
-from latentsimplex.auto.neighbour_graphs import (
-    Modes,
-    find_neighbours,
-    join_neighbours,
-    leaving_share,
-    slow_modes,
-)
 from latentsimplex.auto.neighbour_votes import place_by_landmarks
 from latentsimplex.auto.one_humped_clouds import CloudShape, measure_cloud_shape
 from latentsimplex.auto.slow_clusters import SPREADS, count_slow_modes, cut_by_modes, excess_slowness
@@ -42,6 +35,14 @@ from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import find_varying
+from latentsimplex.neighbours.neighbour_graphs import (
+    Modes,
+    count_crossed_edges,
+    find_neighbours,
+    join_neighbours,
+    leaving_share,
+    slow_modes,
+)
 
 FEW_NEIGHBOURS, PER_NEIGHBOUR, LEAST_NEIGHBOURS = 10, 8, 3
 """Neighbours in the more local of two graphs: ten, fewer of few samples. The other has twice as many."""
@@ -344,12 +345,10 @@ def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: int) -> Dip:
 
 def find_dip(graph: sparse.csr_matrix, values: Array, per_sample: float) -> Dip:
     """Return the deepest dip in one order; as many edges as follow one another without overlap are so many places."""
-    from latentsimplex.auto._graph_loops import count_crossed
-
     n = len(values)
     ranks = np.empty(n, dtype=np.intp)
     ranks[np.argsort(values, kind="stable")] = np.arange(n)
-    crossed = count_crossed((graph.indptr, graph.indices, graph.data), ranks)
+    crossed = count_crossed_edges(graph, ranks)
     n_places = n * (graph.data.sum() / 2) / crossed.sum()
     crossed = np.maximum(crossed, 0.5)
     hump = np.minimum(np.maximum.accumulate(crossed), np.maximum.accumulate(crossed[::-1])[::-1])

@@ -138,7 +138,7 @@ def search_among(
 
 def _search_cell(cells: Cells, near: Indices, Y: np.ndarray, own: np.ndarray, k: int) -> np.ndarray:
     """Return the nearest neighbours (b, k) of samples Y (b, p) among the members of some cells, the first their own."""
-    from latentsimplex.auto._neighbour_loops import keep_nearest
+    from latentsimplex.neighbours._neighbour_loops import keep_nearest
 
     sizes = np.diff(cells.starts)[near]
     enough = int(np.searchsorted(np.cumsum(sizes), k + 1)) + 1

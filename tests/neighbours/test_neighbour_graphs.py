@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentsimplex.auto.neighbour_graphs import (
+from latentsimplex.base.wide_table import WideTable
+from latentsimplex.neighbours.neighbour_graphs import (
     compare_samples,
     find_neighbours,
     join_neighbours,
     slow_modes,
     support,
 )
-from latentsimplex.base.wide_table import WideTable
 
 
 def test_neighbours_are_the_nearest_and_never_the_sample_itself():

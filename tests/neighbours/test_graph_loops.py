@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentsimplex.auto._graph_loops import count_crossed, join_rows
-from latentsimplex.auto.neighbour_graphs import (
+from latentsimplex.neighbours._graph_loops import count_crossed, join_rows
+from latentsimplex.neighbours.neighbour_graphs import (
     FEW_SAMPLES,
     find_neighbours,
     join_neighbours,

@@ -15,17 +15,17 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
-from latentsimplex.auto.nearest_neighbours import (
-    COMPARED,
-    COMPARED_QUICKLY,
-    FEW_NEIGHBOURS,
-    search_neighbours,
-)
 from latentsimplex.base.arrays import fill_missing, has_missing
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
+from latentsimplex.neighbours.nearest_neighbours import (
+    COMPARED,
+    COMPARED_QUICKLY,
+    FEW_NEIGHBOURS,
+    search_neighbours,
+)
 from latentsimplex.similarity.distances import euclidean_distances, root_shares, standardise
 from latentsimplex.similarity.wide_tables import compare_together
 
@@ -72,7 +72,7 @@ def find_neighbours(
     """Return the nearest neighbours of each sample (n, k), the nearest first; no sample is its own.
 
     Absent samples have none, and where too few are present some are missing: both are -1. Of very many samples, or of
-    many ``quickly``, nearly all neighbours are found, by :mod:`latentsimplex.auto.nearest_neighbours`, and missing
+    many ``quickly``, nearly all neighbours are found (:mod:`latentsimplex.neighbours.nearest_neighbours`), and missing
     cells count as means.
 
     >>> find_neighbours(np.array([[0.0], [1.0], [3.0]]), 1).tolist()
@@ -108,7 +108,7 @@ def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, In
 
 def join_neighbours(neighbours: Sequence[Indices], n_neighbours: int) -> sparse.csr_matrix:
     """Return the graph (n, n) with an edge for each view in which one of two samples is a neighbour of the other."""
-    from latentsimplex.auto._graph_loops import join_rows
+    from latentsimplex.neighbours._graph_loops import join_rows
 
     n = len(neighbours[0])
     starts, ends, weights = join_rows(np.array([near[:, :n_neighbours] for near in neighbours]))
@@ -163,7 +163,7 @@ def _lanczos(graph: sparse.csr_matrix, root: Array, m: int) -> tuple[Array, Arra
     All vectors of the basis are kept orthogonal, and a full basis gives way to the leading vectors found in it. Of an
     eigenvalue that a graph's symmetry repeats, one vector may be found.
     """
-    from latentsimplex.auto._graph_loops import extend_basis
+    from latentsimplex.neighbours._graph_loops import extend_basis
 
     n, size = len(root), min(m + BASIS, len(root) - 1)
     rows = (graph.indptr, graph.indices, graph.data)
@@ -187,6 +187,18 @@ def _lanczos(graph: sparse.csr_matrix, root: Array, m: int) -> tuple[Array, Arra
         if (residuals <= np.clip(SETTLED * (2 - values[:m]), EXACT, ROUGH)).all():
             break
     return values[:m] - 1, basis[:filled].T @ vectors[:, :m]
+
+
+def count_crossed_edges(graph: sparse.csr_matrix, ranks: Indices) -> Array:
+    """Return the weight of the edges that a cut after 1, 2, ..., n - 1 samples crosses (n - 1,), samples ranked.
+
+    >>> chain = sparse.csr_matrix(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]))
+    >>> count_crossed_edges(chain, np.arange(3)).tolist()
+    [1.0, 2.0]
+    """
+    from latentsimplex.neighbours._graph_loops import count_crossed
+
+    return count_crossed((graph.indptr, graph.indices, graph.data), ranks)
 
 
 def support(neighbours: Indices, labels: np.ndarray) -> float:

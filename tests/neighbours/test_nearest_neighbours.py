@@ -5,7 +5,8 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex.auto import nearest_neighbours
-from latentsimplex.auto.nearest_neighbours import (
+from latentsimplex.base.threads import Workers
+from latentsimplex.neighbours.nearest_neighbours import (
     COMPARED,
     CROWDED,
     LARGEST_CELL,
@@ -13,8 +14,7 @@ from latentsimplex.auto.nearest_neighbours import (
     search_among,
     search_neighbours,
 )
-from latentsimplex.auto.neighbour_graphs import find_neighbours
-from latentsimplex.base.threads import Workers
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 
 def clusters(n, p, seed=0, k=20):
@@ -49,7 +49,7 @@ def test_threads_change_nothing():
 def test_very_many_samples_are_searched_in_cells_and_others_compared_with_all(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        "latentsimplex.auto.neighbour_graphs.search_neighbours",
+        "latentsimplex.neighbours.neighbour_graphs.search_neighbours",
         lambda X, k, workers: calls.append(len(X)) or np.zeros((len(X), k), dtype=int),
     )
     X = np.random.default_rng(0).normal(size=(COMPARED + 1, 2))

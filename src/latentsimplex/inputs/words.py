@@ -1,0 +1,61 @@
+"""Tables of words and other counts: which they are, and samples that have none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from latentsimplex.base.partial_table import PartialTable
+from latentsimplex.base.types import Array
+from latentsimplex.base.wide_table import WideTable
+from latentsimplex.inputs.views import Views
+
+WORDS, FILLED = 20, 0.7
+"""Tables of no negative numbers are words from so many features on, if no more than this share of cells is filled."""
+
+LEAST_WORDED = 100
+"""The fewest samples with words of a view, from which samples without a word are left out."""
+
+
+def holds_words(X: Array | WideTable) -> bool:
+    """Return whether a table has many features, no negative number and many zeros: words, and other counts.
+
+    Standardised, the rarest words would count most, and as they are the longest texts would.
+    """
+    X = X.values if isinstance(X, PartialTable) else X
+    values: Any = X.X if isinstance(X, WideTable) else X
+    if X.shape[1] < WORDS or values.min() < 0:
+        return False
+    filled = values.count_nonzero() if sparse.issparse(values) else np.count_nonzero(values)
+    return bool(filled < FILLED * np.prod(X.shape))
+
+
+def leave_out_wordless(views: Views) -> Views:
+    """Return views with samples absent from the tables of words in which they have none: these say nothing of them.
+
+    Rows of nothing but zeros coincide, and would be one another's neighbours. All samples of a view stay in which few
+    have words.
+
+    >>> from latentsimplex.inputs.views import as_views
+    >>> words = np.random.default_rng(0).poisson(0.2, size=(150, 30)).astype(float)
+    >>> words[:2] = 0
+    >>> found = leave_out_wordless(as_views([words, np.arange(150.0)[:, None]])).present
+    >>> found[:, :3].tolist()
+    [[False, False, True], [True, True, True]]
+    """
+    if views.has_missing:  # a cell that is not known may hold a word
+        return views
+    before = np.ones((len(views), views.n_samples), dtype=bool) if views.present is None else views.present
+    present = before.copy()
+    for v in range(len(views)):
+        if holds_words(views.table(v)):
+            worded = np.asarray(views.load(v).sum(axis=1)).ravel() > 0
+            if worded.sum() >= LEAST_WORDED:
+                present[v, before[v]] = worded
+    if (present == before).all():
+        return views
+    kept = [now[was] for now, was in zip(present, before, strict=True)]
+    return replace(views, present=present, load=lambda v: views.load(v)[kept[v]], stack=None)
