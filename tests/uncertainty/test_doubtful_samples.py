@@ -7,9 +7,11 @@ import pytest
 from scipy.special import entr
 from scipy.stats import entropy
 
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.uncertainty.calibration import pair_reliability
 from latentsimplex.uncertainty.doubtful_samples import (
+    OTHERS,
     cluster_affinity,
     cluster_overlap,
     coassignment_uncertainty,
@@ -223,8 +225,9 @@ def test_pairs_of_very_many_samples_are_those_of_a_part():
     some = sample_of_pairs(len(P))
     assert len(some) == 5_000
     found = pair_entropy(P)
-    for i in (3, int(some[7])):
-        p = P.factor[i] @ P.factor[np.setdiff1d(some, [i])].T
+    others = sample_rows(len(P), OTHERS)
+    for i in (3, int(others[7])):
+        p = P.factor[i] @ P.factor[np.setdiff1d(others, [i])].T
         np.testing.assert_allclose(found[i], (entr(p) + entr(1 - p)).mean())
     table = uncertain_pairs(P, 5)
     assert np.isin(table["first"], some).all()

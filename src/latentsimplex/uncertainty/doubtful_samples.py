@@ -31,8 +31,9 @@ from latentsimplex.model.problem import most_probable_clusters
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.results import results_of
 
-ALL_PAIRS, SOME = 10_000, 5_000
-"""Samples whose pairs are all looked at; of more, those of so many drawn at random, for time's sake."""
+ALL_PAIRS, SOME, OTHERS = 10_000, 5_000, 1_000
+"""Samples whose pairs are all looked at; of more, those of so many drawn at random, for time's sake, or the pairs of each
+sample with so many others."""
 MEASURES = ("margin", "probability", "affinity", "entropy", "normalised_entropy")
 """The columns by which samples can be ordered from the least sure."""
 UNSURE = 0.8
@@ -235,14 +236,13 @@ def uncertain_pairs(P: CoAssignment, n_pairs: int = 10, names: Any = None) -> Ta
 def pair_entropy(P: CoAssignment) -> Array:
     """Return for each sample the mean over the others of -p log p - (1 - p) log(1 - p), in nats.
 
-    Of more than 10,000 samples, the others are 5,000, always the same ones.
+    Of more than 10,000 samples, the others are 1,000, always the same ones.
 
     >>> pair_entropy(CoAssignment(np.array([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]]))).round(4).tolist()
     [0.3466, 0.6931, 0.3466]
     """
-    some = sample_of_pairs(len(P))
-    if len(some) < len(P):
-        return _entropy_with(P, some)
+    if len(P) > ALL_PAIRS:
+        return _entropy_with(P, sample_rows(len(P), OTHERS))
     total = np.zeros(len(P))
     for start, block, upper in pair_blocks(P):
         p = np.clip(block, 0, 1)
