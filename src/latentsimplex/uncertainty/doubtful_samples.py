@@ -32,8 +32,8 @@ from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.results import results_of
 
 ALL_PAIRS, SOME, OTHERS = 10_000, 5_000, 1_000
-"""Samples whose pairs are all looked at; of more, those of so many drawn at random, for time's sake, or the pairs of each
-sample with so many others."""
+"""Samples whose pairs are all looked at; of more, those of so many drawn at random, for time's sake, or the pairs of
+each sample with so many others."""
 MEASURES = ("margin", "probability", "affinity", "entropy", "normalised_entropy")
 """The columns by which samples can be ordered from the least sure."""
 UNSURE = 0.8
