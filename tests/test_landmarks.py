@@ -61,7 +61,7 @@ def test_too_few_landmarks_are_refused(given):
 def test_landmarks_are_for_a_few_views_whose_similarity_the_data_choose():
     X = np.random.default_rng(0).normal(size=(150, 2))
     for settings, data in (({"similarity": "local-scaling"}, X), ({}, [X] * 13)):
-        with pytest.raises(ValueError, match="n_landmarks=120 is for up to 12 views"):
+        with pytest.raises(ValueError, match="n_landmarks=120 is used in up to 12 views"):
             LatentSimplexPosition(n_landmarks=120, **settings).fit(data)
 
 

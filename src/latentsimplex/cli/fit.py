@@ -150,7 +150,7 @@ def fit(
       views.csv        pattern of each view, how sure that is, its weight
       memberships_pattern0.csv and so on
                        probabilities of the clusters of each sample
-      presence.csv     which views have each sample, where some have not (--join outer)
+      presence.csv     which views have each sample (--join outer)
       uncertainty.csv  how sure the consensus is of each sample
       cluster_features.csv
                        means of each feature inside and outside of each cluster

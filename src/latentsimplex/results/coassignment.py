@@ -70,7 +70,7 @@ class CoAssignment:
     def take(self, samples: Any) -> CoAssignment:
         """Return the co-assignments of some samples.
 
-        >>> CoAssignment(np.array([[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]])).take([0, 2])[0, 1]
+        >>> float(CoAssignment(np.array([[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]])).take([0, 2])[0, 1])
         0.0
         """
         return CoAssignment(self.factor[samples])

@@ -150,7 +150,8 @@ def _restore_encodings(encodings: Any, count: int) -> Iterator[ColumnEncoding]:
         require(isinstance(each, list) and len(each) == 3, "the encoding of a column is something else")
         levels, centre, scale = each
         require(levels is None or _are_texts(levels, None), "categories of a column are something else")
-        require(type(centre) is float and type(scale) is float and scale > 0, "a column has no scale")
+        require(type(centre) is float and type(scale) is float, "a column has no scale")
+        require(abs(centre) <= LARGEST and 1 / LARGEST <= scale <= LARGEST, "the scale of a column is out of range")
         yield ColumnEncoding(levels, centre, scale)
 
 
