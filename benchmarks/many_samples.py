@@ -97,28 +97,7 @@ def run_growth(arguments: argparse.Namespace) -> list[Found]:
         rows += json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     measured = ("wall", "processor", "gigabytes")
     exponents = {name: slope(arguments.samples, [row[name] for row in rows]) for name in measured}
-    if arguments.figure:
-        draw_growth(rows, arguments.figure)
     return [*rows, {"exponents": exponents}]
-
-
-def draw_growth(rows: list[Found], path: Path) -> None:
-    """Draw seconds and gigabytes over the number of samples, dashed what would be in proportion to them."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(8.0, 3.2), layout="constrained")
-    n = np.array([row["samples"] for row in rows])
-    for ax, name, label in zip(
-        axes, ("processor", "gigabytes"), ("core seconds", "peak memory (GB)"), strict=True
-    ):
-        values = np.array([row[name] for row in rows])
-        ax.loglog(n, values, "o-", color="#0072B2")
-        ax.loglog(n, values[-1] * n / n[-1], "--", color="0.6", linewidth=1)
-        ax.set(xlabel="samples", ylabel=label)
-        ax.set_xticks(n, [f"{each:,}" for each in n], minor=False)
-        ax.minorticks_off()
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
 
 
 def run_agreement(arguments: argparse.Namespace) -> list[Found]:
@@ -238,7 +217,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a file of views (.npz) with classes y")
     parser.add_argument("--seeds", type=int, default=10, help="of rare groups")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--figure", type=Path, help="where to draw growth")
     parser.add_argument("--out", type=Path, help="where to write the results as JSON")
     arguments = parser.parse_args()
     rows = CASES[arguments.case](arguments)

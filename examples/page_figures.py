@@ -1,7 +1,8 @@
-"""Draw the figures of docs/how.md, docs/tour.md, docs/absent_samples.md and docs/new_samples.md into docs/images."""
+"""Draw the figures of docs/how.md, docs/tour.md and the pages on absent, new and many samples into docs/images."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -30,6 +31,9 @@ from latentsimplex.similarity import LocalScaling
 from latentsimplex.uncertainty import pattern_divergences
 
 DEFAULT = Path(__file__).parents[1] / "docs" / "images"
+GROWING = re.compile(r"\| (simulated, )?[\d,]+0,000 (samples in 5 views )?\|")
+NUMBER = re.compile(r"[\d.,]*\d")
+"""Rows of a table of fits to more and more samples, and the first number in a cell."""
 DATA = running_example(n_samples=150, separation=5, random_state=0)
 
 
@@ -156,6 +160,26 @@ def new_samples() -> Figure:
     return figure
 
 
+def many_samples() -> Figure:
+    """Return core seconds and memory over the number of samples, as the page on performance has them."""
+    page = (DEFAULT.parent / "performance.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:5] for line in page.splitlines() if GROWING.match(line)]
+    samples, seconds, memory = (
+        np.array([float(NUMBER.search(row[place])[0].replace(",", "")) for row in rows])
+        for place in (0, 1, 3)
+    )
+    figure, axes = panels(1, 2, width=3.6, height=3.0)
+    labels = ("core seconds", "peak memory (GB)")
+    for ax, values, label in zip(axes[0], (seconds, memory), labels, strict=True):
+        ax.loglog(samples, values, "o-", label="measured")
+        ax.loglog(samples, values[-1] * samples / samples[-1], "--", color="0.6", label="in proportion")
+        ax.set(xlabel="samples", ylabel=label)
+        ax.set_xticks(samples, [f"{n:,.0f}" for n in samples])
+        ax.minorticks_off()
+    axes[0, 0].legend(frameon=False, fontsize=8)
+    return figure
+
+
 FIGURES = {
     "how_similarity": similarity,
     "how_simplex": simplex,
@@ -164,6 +188,7 @@ FIGURES = {
     "tour": tour,
     "absent_samples": absent_samples,
     "new_samples": new_samples,
+    "many_samples": many_samples,
 }
 
 

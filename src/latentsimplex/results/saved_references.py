@@ -151,7 +151,10 @@ def _restore_encodings(encodings: Any, count: int) -> Iterator[ColumnEncoding]:
         levels, centre, scale = each
         require(levels is None or _are_texts(levels, None), "categories of a column are something else")
         require(type(centre) is float and type(scale) is float, "a column has no scale")
-        require(abs(centre) <= LARGEST and 1 / LARGEST <= scale <= LARGEST, "the scale of a column is out of range")
+        require(
+            abs(centre) <= LARGEST and 1 / LARGEST <= scale <= LARGEST,
+            "the scale of a column is out of range",
+        )
         yield ColumnEncoding(levels, centre, scale)
 
 
