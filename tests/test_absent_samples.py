@@ -357,3 +357,17 @@ def test_memberships_of_samples_in_fewer_views_are_wider():
         counts, largest = model.present_.sum(axis=0), model.memberships_[0].max(axis=1)
         found.append(largest[counts == 3].mean() - largest[counts == 1].mean())
     assert np.mean(found) > 0.02
+
+
+def test_who_is_where_makes_no_clusters():
+    """Two views of noise that share some samples: graphs of samples and of clouds are filled in alike."""
+    pandas = pytest.importorskip("pandas")
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        views = {
+            name: pandas.DataFrame(
+                rng.normal(size=(170, 4)), index=[f"s{i}" for i in range(start, start + 170)]
+            )
+            for name, start in (("first", 0), ("last", 130))
+        }
+        assert LatentSimplexPosition(join="outer", random_state=0).fit(views).n_clusters_.max() == 1, seed

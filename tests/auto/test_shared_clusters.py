@@ -57,3 +57,11 @@ def test_no_clusters_anywhere_are_no_groups_unless_they_were_asked_for():
 
 def test_no_more_groups_than_allowed():
     assert len(find([view(FIRST, 0), view(SECOND, 1)], most_groups=1).groups) == 1
+
+
+def test_a_view_that_has_clusters_of_another_as_one_shares_none_with_it():
+    """As in the paper's consensus example: two clusters in one view, three in another, nested."""
+    rng, three = np.random.default_rng(0), np.arange(300) % 3
+    views = [8.0 * y[:, None] + rng.normal(size=(300, 1)) for y in ((three == 2).astype(int), three)]
+    found = find(views)
+    assert sorted(group.tree.n_clusters for group in found.groups) == [2, 3]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from latentsimplex.auto import nearest_neighbours
 from latentsimplex.base.threads import Workers
+from latentsimplex.neighbours import nearest_neighbours
 from latentsimplex.neighbours.nearest_neighbours import (
     COMPARED,
     CROWDED,

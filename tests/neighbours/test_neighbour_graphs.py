@@ -11,6 +11,7 @@ from latentsimplex.neighbours.neighbour_graphs import (
     join_neighbours,
     slow_modes,
     support,
+    support_within,
 )
 
 
@@ -65,3 +66,15 @@ def test_support_is_none_for_clusters_that_have_nothing_to_do_with_the_view():
     near = find_neighbours(rng.normal(size=(400, 2)), 10)
     assert abs(support(near, rng.integers(0, 3, 400))) < 0.05
     assert support(near, np.zeros(400, dtype=int)) == 0
+
+
+def test_support_within_clusters_that_a_view_has_as_one_is_none():
+    """One view has two of the other's three clusters as one: its neighbours do not tell them apart."""
+    rng, three = np.random.default_rng(0), np.arange(600) % 3
+    two = (three == 2).astype(int)
+    coarse, fine = (find_neighbours(9.0 * y[:, None] + rng.normal(size=(600, 1)), 10) for y in (two, three))
+    assert abs(support_within(coarse, two, three)) < 2 / np.sqrt(600)
+    assert support_within(fine, three, two) > 0.9
+    assert support_within(fine, np.zeros(600, dtype=int), three) > 0.9
+    absent = np.where(np.arange(600) < 50, -1, three)
+    assert abs(support_within(coarse, two, absent)) < 2.5 / np.sqrt(600)

@@ -88,8 +88,10 @@ def choose_comparisons(views: Views, shared: SharedClusters) -> AutoDiffusion:
     features = {}
     for members, tree in trees:
         for v in members:
-            wants_shares = tree.comparison == "as shares" and not holds_words(views.table(v))
-            features[views.widths[v]] = "standardised" if wants_shares else tree.comparison
+            features[views.widths[v]] = tree.comparison
+    for v, p in enumerate(views.widths):  # of views that are as wide, shares suit words alone
+        if features[p] == "as shares" and not holds_words(views.table(v)):
+            features[p] = "standardised"
     is_broad = bool(shared.groups) and all(group.tree.is_broad for group in shared.groups)
     return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
 

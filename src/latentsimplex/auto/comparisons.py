@@ -13,6 +13,7 @@ from latentsimplex.neighbours.neighbour_graphs import compare_samples
 def list_comparisons(tables: Sequence[Any]) -> list[str]:
     """Return the ways to compare the features of some views that are worth a look.
 
+    >>> import numpy as np
     >>> list_comparisons([np.zeros((5, 1))]), list_comparisons([-np.ones((5, 3))])
     (['as they are'], ['standardised', 'as they are'])
     """

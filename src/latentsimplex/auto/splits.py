@@ -184,9 +184,9 @@ class Look:
         self.n_samples, self.n_cloud_samples = n, min(n, CLOUD_SAMPLES)
         self.has_many_dimensions = is_whole and self.shape.local_dimension >= MANY_DIMENSIONS
         n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions and n <= MOST_SAMPLES else ORDERS
-        self.local = Scale(self, coordinates, local_sizes(n), local_sizes(n), n_modes)
+        self.local = Scale(self, self.coordinates, local_sizes(n), local_sizes(n), n_modes)
         landmarks = sample_rows(n, n_landmarks or n)
-        some = coordinates if len(landmarks) == n else [Z[landmarks] for Z in coordinates]
+        some = self.coordinates if len(landmarks) == n else [Z[landmarks] for Z in self.coordinates]
         broad = broad_sizes(len(landmarks))
         of_cloud = [max(2, k * self.n_cloud_samples // len(landmarks)) for k in broad]
         self.broad = Scale(self, some, broad, of_cloud, ORDERS)

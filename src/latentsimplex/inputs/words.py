@@ -46,16 +46,25 @@ def leave_out_wordless(views: Views) -> Views:
     >>> found[:, :3].tolist()
     [[False, False, True], [True, True, True]]
     """
-    if views.has_missing:  # a cell that is not known may hold a word
-        return views
     before = np.ones((len(views), views.n_samples), dtype=bool) if views.present is None else views.present
     present = before.copy()
     for v in range(len(views)):
-        if holds_words(views.table(v)):
+        if holds_words(views.table(v)) and not has_unknown(views.load(v)):  # which may hold words
             worded = np.asarray(views.load(v).sum(axis=1)).ravel() > 0
             if worded.sum() >= LEAST_WORDED:
                 present[v, before[v]] = worded
-    if (present == before).all():
+    return keep_present(views, present)
+
+
+def has_unknown(values: Any) -> bool:
+    """Return whether cells of a table, sparse or not, are missing."""
+    return bool(np.isnan(values.data if sparse.issparse(values) else values).any())
+
+
+def keep_present(views: Views, present: np.ndarray | None) -> Views:
+    """Return views without the rows of samples that are not present (V, n) in them; None leaves all."""
+    before = np.ones((len(views), views.n_samples), dtype=bool) if views.present is None else views.present
+    if present is None or (present == before).all():
         return views
-    kept = [now[was] for now, was in zip(present, before, strict=True)]
-    return replace(views, present=present, load=lambda v: views.load(v)[kept[v]], stack=None)
+    kept = [(now & was)[was] for now, was in zip(present, before, strict=True)]
+    return replace(views, present=present & before, load=lambda v: views.load(v)[kept[v]], stack=None)

@@ -37,6 +37,9 @@ SETTLED, EXACT, ROUGH = 0.05, 1e-6, 5e-4
 """A mode is known when its residual is such a share of how far its eigenvalue is from the largest, within bounds."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
+HARDLY_CUT = 0.9
+"""The share of the pairs in a view's own clusters that share a cluster of others, from which a few strays are all that
+these cut off."""
 FEW_FEATURES, FEW_OF = 15, 10
 """Trees find neighbours sooner than products of matrices do: in fewer features, and fewer than one sample in ten."""
 
@@ -216,6 +219,37 @@ def support(neighbours: Indices, labels: np.ndarray) -> float:
     chance = float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
     shared = float((labels[neighbours] == labels[:, None]).mean())
     return (shared - chance) / (1 - chance) if chance < 1 else 0.0
+
+
+def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> float:
+    """Return the support of clusters among neighbours that share a view's own cluster: 0 by chance, 1 if all do.
+
+    It is 1 where clusters of the view's own are hardly cut by the others. Samples without neighbours or clusters (-1) do
+    not count.
+
+    >>> near = np.array([[1, 2], [0, 3], [3, 0], [2, 1]])  # one cluster, whose two halves are each other's neighbours
+    >>> support_within(near, np.zeros(4, dtype=int), np.array([0, 0, 1, 1])) < 0.5
+    True
+    """
+    starts, ends = np.repeat(np.arange(len(own)), neighbours.shape[1]), neighbours.ravel()
+    seen = (
+        (ends >= 0)
+        & (own[starts] >= 0)
+        & (others[starts] >= 0)
+        & (own[ends] == own[starts])
+        & (others[ends] >= 0)
+    )
+    if not seen.any():
+        return 1.0
+    starts, ends = starts[seen], ends[seen]
+    counted = (own >= 0) & (others >= 0)
+    table = np.zeros((own.max() + 1, others.max() + 1))
+    np.add.at(table, (own[counted], others[counted]), 1)
+    sizes = table.sum(axis=1)
+    by_cluster = (table * (table - 1)).sum(axis=1) / np.maximum(sizes * (sizes - 1), 1)
+    chance = float(by_cluster[own[starts]].mean())
+    shared = float((others[starts] == others[ends]).mean())
+    return (shared - chance) / (1 - chance) if chance < HARDLY_CUT else 1.0
 
 
 def _support_of_seen(neighbours: Indices, labels: np.ndarray) -> float:

@@ -90,7 +90,7 @@ class Comparison:
         return np.concatenate(found)
 
     def compare(self, X: Array, features: Indices | slice = slice(None)) -> Array:
-        """Return some features (n, q), of length 1 together where that is the way, as they are compared."""
+        """Return some features (n, q), of scaled rows, as they are compared."""
         Z = (X - self.centre[features]) * self.factor[features]
         return np.clip(Z, -OUTLYING, OUTLYING) if self.way.cut else Z
 
@@ -186,17 +186,19 @@ def _parts(plain: Comparison, X: Any) -> Iterator[tuple[Indices, Array]]:
 
 
 def scale_rows(X: Any, way: Way) -> Any:
-    """Return rows (n, p) of length 1 where samples are compared by direction, missing cells left out, or as shares.
+    """Return rows (n, p) of length 1 where samples are compared by direction, as roots of shares where that is the way.
+
+    Missing cells are left out. A row whose sum is 0 has no shares and says nothing: it is NaN.
 
     >>> scale_rows(np.array([[9.0, 16.0], [0.0, 0.0]]), Way(False, False, False, as_shares=True)).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
+    [[0.6, 0.8], [nan, nan]]
     """
     if isinstance(X, WideTable):
         return _scale_wide_rows(X, way)
     if way.as_shares:
         shares = np.maximum(X, 0.0)
         sums = np.nansum(shares, axis=1, keepdims=True)
-        return np.sqrt(shares / (sums + (sums == 0)))
+        return np.sqrt(shares / np.where(sums > 0, sums, np.nan))
     if way.by_direction:
         lengths = np.sqrt(np.nansum(X**2, axis=1, keepdims=True))
         return X / (lengths + (lengths == 0))

@@ -65,20 +65,10 @@ class References:
         known = self.neighbourhoods[l]
         if known is None:
             return Placed(np.ones((n, 1)), np.zeros(n))
-        own = [
-            None if tables[v] is None else self._compare(v, tables[v], Z)
-            for v, Z in zip(self.members[l], known.coordinates, strict=True)
-        ]
+        own = [None if tables[v] is None else self.comparisons[v].place(tables[v]) for v in self.members[l]]
         if all(X is None for X in own):
             return Placed(np.tile(known.shares, (n, 1)), np.zeros(n))
         return place_samples(known, own, workers)
-
-    def _compare(self, v: int, X: Any, of_references: np.ndarray) -> np.ndarray:
-        """Return coordinates in a view; samples without a word are absent from it where those of the fit were."""
-        Z = self.comparisons[v].place(X)
-        if self.comparisons[v].way.as_shares and np.isnan(of_references).any():
-            Z[np.asarray(X.sum(axis=1)).ravel() == 0] = np.nan
-        return Z
 
 
 def keep_references(
@@ -90,7 +80,8 @@ def keep_references(
     workers: Workers,
 ) -> References:
     """Return what places new samples, given the views of a fit, its similarity and what it found."""
-    rows = draw_landmarks(list(pattern_labels), MOST_REFERENCES, LEAST_OF_CLUSTER)
+    presence = [] if views.present is None else list(views.present.astype(np.intp))
+    rows = draw_landmarks([*pattern_labels, *presence], MOST_REFERENCES, LEAST_OF_CLUSTER)
     members = [np.flatnonzero(view_patterns == l) for l in range(len(memberships))]
     comparisons: dict[int, Comparison] = {}
     neighbourhoods: list[Neighbourhood | None] = []

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.inputs.words import keep_present
 from latentsimplex.placing.references import References
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus, form_consensus
@@ -305,4 +306,4 @@ def read_views_again(results: Results, data: Any) -> Views:
                 f"The {what} of the data have other names, or another order, than those of the model: give the data "
                 "of the fit."
             )
-    return views
+    return keep_present(views, results.present)

@@ -293,7 +293,7 @@ def _check_present(present: np.ndarray | None, shape: tuple[int, int]) -> None:
     if present is not None:
         require(present.dtype.kind == "i" and present.shape == shape, "present has another form")
         require(np.isin(present, (0, 1)).all(), "present is out of range")
-        require(present.any(axis=0).all(), "a sample is in no view")
+        require(present.any(axis=1).all(), "a view has no sample")
 
 
 def _check_agreement(arrays: dict[str, np.ndarray], n_patterns: int) -> None:

@@ -57,7 +57,7 @@ def root_shares(X: Any) -> Any:
     >>> root_shares(np.array([[9.0, 16.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
-    if (X.X if isinstance(X, WideTable) else X).min() < 0:
+    if ((X.X if isinstance(X, WideTable) else X) < 0).sum() > 0:
         raise ValueError("A view has negative numbers, which are no shares of a sum: use as_shares=False.")
     if isinstance(X, WideTable):
         held = X.X
@@ -66,7 +66,8 @@ def root_shares(X: Any) -> Any:
         if sparse.issparse(held):
             return WideTable(sparse.csc_array(sparse.diags(factors) @ held).sqrt())
         return WideTable(np.sqrt(held * factors[:, None]))
-    sums = X.sum(-1)[..., None]
+    known = array_namespace(X).nan_to_num(X) if has_missing(X) else X  # shares of what is known
+    sums = known.sum(-1)[..., None]
     return (X / (sums + (sums == 0))) ** 0.5
 
 
