@@ -224,8 +224,8 @@ def support(neighbours: Indices, labels: np.ndarray) -> float:
 def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> float:
     """Return the support of clusters among neighbours that share a view's own cluster: 0 by chance, 1 if all do.
 
-    It is 1 where clusters of the view's own are hardly cut by the others. Samples without neighbours or clusters (-1) do
-    not count.
+    It is 1 where clusters of the view's own are hardly cut by the others. Samples without neighbours or clusters, -1,
+    do not count.
 
     >>> near = np.array([[1, 2], [0, 3], [3, 0], [2, 1]])  # one cluster, whose two halves are each other's neighbours
     >>> support_within(near, np.zeros(4, dtype=int), np.array([0, 0, 1, 1])) < 0.5
