@@ -371,3 +371,18 @@ def test_who_is_where_makes_no_clusters():
             for name, start in (("first", 0), ("last", 130))
         }
         assert LatentSimplexPosition(join="outer", random_state=0).fit(views).n_clusters_.max() == 1, seed
+
+
+def test_new_samples_may_lack_views_as_those_of_the_fit_do():
+    rng, groups = np.random.default_rng(0), np.arange(240) % 3
+    names = np.array([f"s{i}" for i in range(240)])
+    views = {
+        name: pd.DataFrame(6 * np.eye(3)[groups] + rng.normal(size=(240, 3)), index=names)[
+            rng.random(240) > 0.3
+        ]
+        for name in ("a", "b", "c")
+    }
+    model = LatentSimplexPosition(join="outer", random_state=0).fit(views)
+    assert (model.predict(views) == model.labels_).mean() > 0.98
+    few = {name: table.iloc[:40] for name, table in views.items()}
+    assert len(model.predict(few)) == len(set().union(*(table.index for table in few.values())))

@@ -53,7 +53,12 @@ def predict_samples(results: Results, data: Any, n_jobs: int | None = None) -> P
     references = find_references(results)
     settings = results.settings
     new = read_new_samples(
-        data, references.given, list(results.view_names), settings["views"], settings.get("missing", "raise")
+        data,
+        references.given,
+        list(results.view_names),
+        settings["views"],
+        settings.get("missing", "raise"),
+        settings.get("join", "strict"),
     )
     with Workers(n_jobs) as workers:
         placed = references.place(new.tables, workers)
@@ -101,8 +106,10 @@ class PlacesNewData:
         ----------
         X : views of new samples
             In any form that ``fit`` takes; views by name or in the order of the fit, columns by name where both have
-            names. A view that they lack is None in a list and left out of a dict. With ``missing="pairwise"`` a row of
-            nothing but NaN is a sample that a view lacks.
+            names. A view that they lack is None in a list and left out of a dict. Samples that not all views have are
+            told by name where the fit had ``join="outer"``; with ``missing="pairwise"`` a row of nothing but NaN is one
+            that a view lacks, and so is one without a word in a table of words. A sample that no view of a pattern has
+            is given the shares of its clusters.
         return_unlike : bool
             Return also whether each sample (m,) is unlike anything that the fit had seen: farther from its nearest
             samples than 99% of these are among themselves, in every pattern that has a part in the consensus.

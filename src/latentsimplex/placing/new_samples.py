@@ -46,7 +46,12 @@ class NewSamples(NamedTuple):
 
 
 def read_new_samples(
-    data: Any, given: Sequence[GivenColumns], view_names: Sequence[str], views: Any, missing: str
+    data: Any,
+    given: Sequence[GivenColumns],
+    view_names: Sequence[str],
+    views: Any,
+    missing: str,
+    join: str = "strict",
 ) -> NewSamples:
     """Return new samples in the views of a fit, or raise one clear error.
 
@@ -60,15 +65,17 @@ def read_new_samples(
         How the fit cut a table into views.
     missing : "raise" or "pairwise"
         Whether missing cells are refused.
+    join : "strict", "inner" or "outer"
+        What is done about named samples that not all views have; a row of NaN is a sample that a view lacks.
     """
     if hasattr(data, "obs"):
-        data, _ = open_container(data, views)
+        data, _ = open_container(data, views, join)
     parts, labels, rows = _find_parts(data, given, list(view_names))
     tables = [
         None if part is None else _read_view(part, own, label, name, missing)
         for part, own, label, name in zip(parts, given, labels, view_names, strict=True)
     ]
-    names = _align(tables, labels, rows)
+    names = _align(tables, labels, rows, join)
     found = NewSamples(tables, names)
     _check_samples(found, labels)
     return found
@@ -177,13 +184,18 @@ def _is_none(value: Any) -> bool:
     return value is None or value != value
 
 
-def _align(tables: list[Any], labels: list[str], rows: list[list[str] | None]) -> list[str] | None:
+def _align(tables: list[Any], labels: list[str], rows: list[list[str] | None], join: str) -> list[str] | None:
     """Bring rows into the order of the first view that names them, and return their names."""
     there = [v for v, table in enumerate(tables) if table is not None]
-    matched = match_rows([labels[v] for v in there], rows) if any(rows) else MatchedRows(None, [])
+    matched = match_rows([labels[v] for v in there], rows, join) if any(rows) else MatchedRows(None, [])
     for v, order in zip(there, matched.orders, strict=False):
         if order is not None:
             tables[v] = tables[v][order]
+    if matched.present is not None:
+        for v, own in zip(there, matched.present, strict=True):
+            known = tables[v].toarray() if sparse.issparse(tables[v]) else tables[v]
+            tables[v] = np.full((len(own), known.shape[1]), np.nan)
+            tables[v][own] = known
     return matched.samples
 
 
