@@ -37,9 +37,9 @@ SETTLED, EXACT, ROUGH = 0.05, 1e-6, 5e-4
 """A mode is known when its residual is such a share of how far its eigenvalue is from the largest, within bounds."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
-HARDLY_CUT = 0.9
-"""The share of the pairs in a view's own clusters that share a cluster of others, from which a few strays are all that
-these cut off."""
+HARDLY_CUT = 0.75
+"""The share of the pairs in a view's own clusters that share a cluster of others, from which these cut off no more than
+strays, or one cluster of many, which may be due to chance."""
 FEW_FEATURES, FEW_OF = 15, 10
 """Trees find neighbours sooner than products of matrices do: in fewer features, and fewer than one sample in ten."""
 
