@@ -51,20 +51,13 @@ def find_seen(tables: Sequence[Any]) -> Indices | None:
     return None if seen.all() else np.flatnonzero(seen)
 
 
-def find_split_of_seen(
-    tables: Sequence[Any],
-    workers: Workers,
-    margin: float = 1.0,
-    exactly: int | None = None,
-    compared: str | None = None,
-    n_landmarks: int | None = None,
-) -> Split | None:
+def find_split_of_seen(tables: Sequence[Any], workers: Workers, **how: Any) -> Split | None:
     """Return the best way to cut samples, as :func:`find_split` does, where views may lack some of them."""
     n, tables = len(tables[0]), [X for X in tables if count_present(X) >= min(LEAST_SEEN, len(X))]
     seen = find_seen(tables)
     if seen is None or not tables:
-        return find_split(tables, workers, margin, exactly, compared, n_landmarks)
-    split = find_split([X[seen] for X in tables], workers, margin, exactly, compared, n_landmarks)
+        return find_split(tables, workers, **how)
+    split = find_split([X[seen] for X in tables], workers, **how)
     if split is None:
         return None
     labels = np.full(n, np.bincount(split.labels).argmax())
