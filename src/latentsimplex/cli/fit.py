@@ -15,7 +15,7 @@ from latentsimplex.analysis.cluster_features import describe_clusters
 from latentsimplex.base.interruption import INTERRUPTED, kept_on_interrupt
 from latentsimplex.base.table import Table
 from latentsimplex.cli.errors import check_kept, on_interrupt, one_line, warnings_as_lines, written_folder
-from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY
+from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY, column_options
 from latentsimplex.estimator import LatentSimplexPosition
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.files import CONTAINERS, read_data
@@ -55,10 +55,7 @@ ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again
     help="The column that names the samples, in .csv, .tsv and .parquet. Unless given it is the first one, if its name "
     "says so (id, sample, patient_id and so on) or if it holds text or a different whole number in each row.",
 )
-@click.option("--no-index", is_flag=True, help="No column names the samples: the first is a feature too.")
-@click.option(
-    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be given several times."
-)
+@column_options
 @click.option(
     "--clusters",
     type=COUNT,

@@ -13,7 +13,7 @@ import numpy as np
 from latentsimplex.base.table import Table
 from latentsimplex.base.wording import count_noun
 from latentsimplex.cli.errors import check_kept, one_line, warnings_as_lines, written_folder
-from latentsimplex.cli.values import FILE
+from latentsimplex.cli.values import FILE, column_options
 from latentsimplex.estimator import load
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.files import read_data
@@ -36,10 +36,7 @@ WRITTEN = re.compile(r"(predicted_labels|predicted_memberships_pattern\d+)\.csv"
 )
 @click.option("--layer", metavar="NAME", help="The layer of an .h5ad to take in place of X.")
 @click.option("--index", metavar="COLUMN", help="The column that names the samples; see fit.")
-@click.option("--no-index", is_flag=True, help="No column names the samples: the first is a feature too.")
-@click.option(
-    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be given several times."
-)
+@column_options
 @click.option(
     "--out",
     type=FILE,

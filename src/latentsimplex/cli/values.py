@@ -1,4 +1,4 @@
-"""Types of command-line options: wrong values are refused before anything is read."""
+"""Types and groups of command-line options: wrong values are refused before anything is read."""
 
 from __future__ import annotations
 
@@ -32,3 +32,13 @@ class Checked(click.ParamType):
 
 DEVICE = Checked("device", check_device, "is unknown: choose cpu, cuda, cuda:1 and so on, mps or torch.")
 MEMORY = Checked("size", read_memory_limit, "is no amount of memory: give bytes, or something like 2GB.")
+
+
+def column_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a command that say which columns of files are no features."""
+    drop = click.option(
+        "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be given several times."
+    )
+    return click.option(
+        "--no-index", is_flag=True, help="No column names the samples: the first is a feature too."
+    )(drop(command))
