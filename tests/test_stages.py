@@ -10,6 +10,7 @@ from latentsimplex import LatentSimplexPosition, load, options, stages
 from latentsimplex.auto.choose_similarity import Choice
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.threads import Workers
+from latentsimplex.fitting import Fitting, Reading
 from latentsimplex.inputs.views import as_views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
@@ -19,7 +20,6 @@ from latentsimplex.options import make_model, resolve_options
 from latentsimplex.results.results import Stage
 from latentsimplex.search.runs import NATS_AT_LAST, NATS_BETWEEN, mean_coassignment
 from latentsimplex.similarity import AutoDiffusion, Diffusion, LocalScaling
-from latentsimplex.stages import Fitting, Reading
 from problems import KINDS, same_partition
 
 pytestmark = pytest.mark.usefixtures("one_cloud", "_as_among_many_views")
@@ -59,7 +59,7 @@ def posed(fitting, kernel):
     """Return the choices of a fit, each view's temperature, and the problem of a search with this kernel."""
     choices = fitting.options.choices
     own = fitting._measure_temperatures(choices, kernel)
-    return choices, own, *fitting._pose("search", Reading(choices, kernel, own), None)
+    return choices, own, *fitting.pose("search", Reading(choices, kernel, own), None)
 
 
 def test_what_a_view_counts_is_the_mean_temperature_over_its_own():

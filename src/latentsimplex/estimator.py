@@ -10,9 +10,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 
 from latentsimplex.auto.cluster_tree import Level
-from latentsimplex.base.libraries import make_frame
-from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array
+from latentsimplex.frames import MakesFrames
 from latentsimplex.options import PAPER, check_settings, resolve_options
 from latentsimplex.prediction import PlacesNewData
 from latentsimplex.results.coassignment import CoAssignment
@@ -20,12 +19,11 @@ from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.fit_warnings import warn_of_weak_results
 from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
 from latentsimplex.results.save_load import load_results, save_results
-from latentsimplex.results.tables import evidence_table, labels_table, memberships_table, views_table
 from latentsimplex.similarity import Precomputed
 from latentsimplex.stages import run_stages
 
 
-class LatentSimplexPosition(PlacesNewData, ClusterMixin, BaseEstimator):
+class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstimator):
     """Multi-view clustering with uncertainty: the latent simplex position model.
 
     Each view of the same samples becomes a similarity matrix, read as a rough estimate of who shares a
@@ -323,43 +321,6 @@ class LatentSimplexPosition(PlacesNewData, ClusterMixin, BaseEstimator):
         from latentsimplex.report import write_report  # slow to import: it draws, and fills a template
 
         write_report(self, path, data)
-
-    def describe_clusters(self, X: Any, pattern: int | None = None, backend: str | None = None) -> Any:
-        """Return a frame of the features that set each cluster apart, with effect sizes, largest first.
-
-        ``X`` is the data as given to ``fit``; ``pattern`` is a live pattern's index, None for the consensus. The
-        columns are those of :func:`latentsimplex.analysis.describe_clusters`.
-        """
-        from latentsimplex.analysis import describe_clusters
-
-        return self._make_frame(describe_clusters(self, X, pattern), backend)
-
-    def labels_frame(self, backend: str | None = None) -> Any:
-        """Return a frame with a row for each sample: its consensus cluster and its cluster under each pattern.
-
-        These are joint labels, which near a border may differ from the largest membership (``pattern_labels_``).
-        ``backend`` is "pandas" or "polars"; None is the library of the data's own frames or, where there were none
-        and in a model from a file, the one that is installed, pandas where both are.
-        """
-        return self._make_frame(labels_table(results_of(self)), backend)
-
-    def memberships_frame(self, pattern: int = 0, backend: str | None = None) -> Any:
-        """Return a frame with a row for each sample: the probability of each cluster of a pattern.
-
-        The cluster with the largest need not be the label of a sample near a border: see ``pattern_labels_``.
-        """
-        return self._make_frame(memberships_table(results_of(self), pattern), backend)
-
-    def views_frame(self, backend: str | None = None) -> Any:
-        """Return a frame with a row for each view: its pattern, how sure that is, and its part in the consensus."""
-        return self._make_frame(views_table(results_of(self)), backend)
-
-    def evidence_frame(self, backend: str | None = None) -> Any:
-        """Return a frame with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""
-        return self._make_frame(evidence_table(results_of(self)), backend)
-
-    def _make_frame(self, table: Table, backend: str | None) -> Any:
-        return make_frame(table, backend or self.results_.frame_library)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "results_")

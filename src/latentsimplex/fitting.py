@@ -1,0 +1,158 @@
+"""A fit in its course: the data, what was asked for, where the work is done, and how a stage asks EM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from latentsimplex.auto.choose_similarity import Choice, choose_similarity
+from latentsimplex.auto.temperatures import view_temperatures
+from latentsimplex.base.bounded_cache import BoundedCache
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.inputs.views import Views
+from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.problem import Fit, Listener, Problem
+from latentsimplex.options import Choices, Options, make_model
+from latentsimplex.pairs.absent_pairs import Followed, follow_fit
+from latentsimplex.pairs.divergence import DIVERGENCES
+from latentsimplex.pairs.memory_budget import Storage
+from latentsimplex.pairs.on_device import make_pairs
+from latentsimplex.pairs.protocol import Backend
+from latentsimplex.results.estimates import PatternTrees
+from latentsimplex.results.results import Stage
+from latentsimplex.search.multistart import Search
+from latentsimplex.search.runs import finish_on_all_views
+from latentsimplex.similarity import AutoDiffusion, Kernel
+from latentsimplex.similarity.walk_eigenvectors import CACHED_BYTES, EigenvectorCache
+
+
+class Reading(NamedTuple):
+    """How a stage reads the views: the model and the search, the similarity, the temperature of each view (V,).
+
+    No temperatures are one that the user gave; ``evidence`` is that for clusters, where the data chose the similarity.
+    """
+
+    choices: Choices
+    kernel: Kernel
+    temperatures: Array | None
+    evidence: float | None = None
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the data chose the similarity, and a refinement may follow."""
+        return self.evidence is not None and self.choices.search == "moves"
+
+
+class Found(NamedTuple):
+    """Where a fit is after a stage: the search, None where all views are constant, and the views that took part.
+
+    ``searched`` are the views that the search looked at, ``informative`` those of the last stage, constant ones left
+    out of both; ``members`` are the views that were read for it, in order, or None for all of them. ``trees`` has the
+    levels of clusters and their evidence, where splits were looked for.
+    """
+
+    search: Search | None
+    searched: Indices
+    informative: Indices
+    members: Indices | None
+    reading: Reading
+    stages: tuple[Stage, ...]
+    trees: PatternTrees | None = None
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """A fit in its course: the views, what was asked for, and where and how the work is done."""
+
+    views: Views
+    options: Options
+    n_clusters: int
+    n_patterns: int
+    keep: Storage
+    device: str | None
+    workers: Workers
+    backend: Backend
+    listener: Listener
+    eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
+
+    @property
+    def n_landmarks(self) -> int | None:
+        """How many samples all others are placed against; None is all."""
+        return self.options.count_landmarks(self.views.n_samples)
+
+    def take_samples(self, rows: Indices) -> Fitting:
+        """Return the same fit to some of the samples."""
+        if len(rows) == self.views.n_samples:
+            return self
+        backend = choose_backend(self.device, len(rows), self.workers)
+        cache: EigenvectorCache = BoundedCache(CACHED_BYTES)
+        return replace(self, views=self.views.take_samples(rows), backend=backend, eigenvectors=cache)
+
+    def go_on(self, fit: Fit, reading: Reading, members: Any, seen: Indices, g: int | None = None) -> Fit:
+        """Run EM again from a fit to some views, the pairs that they lack filled by what it found."""
+        problem, _, _ = self.pose("refinement", reading, members, g, self.follow(fit, seen))
+        return finish_on_all_views(problem, fit, self.listener.follow(0))
+
+    def follow(self, fit: Fit, informative: Indices) -> Followed:
+        """Return what a fit tells of the pairs that views lack."""
+        return follow_fit(fit.expectation.eta, informative, len(self.views), fit.state.W, fit.state.B)
+
+    def choose_similarity(self, candidates: Mapping[int, list[AutoDiffusion]]) -> Choice:
+        """Return the similarity under which clusters explain most."""
+        divergence = DIVERGENCES[self.options.choices.divergence]
+        return choose_similarity(self.views, candidates, self.n_clusters, divergence, self.workers)
+
+    def measure_temperatures(self, choices: Choices, kernel: Kernel) -> Array | None:
+        """Return the temperature of each view (V,) with a kernel; None where the user gave one."""
+        if choices.temperature is not None:
+            return None
+        return view_temperatures(self.views, kernel, DIVERGENCES[choices.divergence], self.workers)
+
+    def record_stage(self, name: str, reading: Reading, temperature: float, n_views: int) -> Stage:
+        """Return the record of a stage."""
+        choices = reading.choices
+        return Stage(
+            name,
+            reading.kernel,
+            choices.divergence,
+            choices.response,
+            choices.penalty,
+            choices.search,
+            self.options.schedule.optimizer,
+            temperature,
+            n_views,
+            reading.evidence,
+        )
+
+    def pose(
+        self,
+        name: str,
+        reading: Reading,
+        members: Indices | None,
+        n_clusters: int | None = None,
+        followed: Followed | None = None,
+    ) -> tuple[Problem, Indices, Stage]:
+        """Return the problem of a stage, each view's divergence in its own nats, its views, and the stage's record."""
+        choices, kernel, own, _ = reading
+        temperature = choices.temperature if own is None else float(own.mean())
+        assert temperature is not None
+        weights = None if own is None else temperature / own
+        model = make_model(choices, self.views.n_samples, n_clusters or self.n_clusters, temperature)
+        pairs = make_pairs(
+            self.device,
+            self.views,
+            kernel,
+            model.divergence,
+            self.workers,
+            self.eigenvectors,
+            self.backend,
+            self.keep,
+            weights,
+            members,
+            followed,
+        )
+        stage = self.record_stage(name, reading, model.temperature, len(pairs))
+        return Problem(pairs, model, self.options.schedule), pairs.informative, stage
