@@ -33,6 +33,7 @@ ROOMS = [
     "progress",
     "fitting",
     "stages",
+    "engines",
     "prediction",
     "frames",
     "estimator",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -65,7 +65,10 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """A fit in its course: the views, what was asked for, and where and how the work is done."""
+    """A fit in its course: the views, what was asked for, and where and how the work is done.
+
+    ``read`` makes pair values of views, wherever these are.
+    """
 
     views: Views
     options: Options
@@ -77,6 +80,7 @@ class Fitting:
     backend: Backend
     listener: Listener
     eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
+    read: Callable[..., Any] = make_pairs
 
     @property
     def n_landmarks(self) -> int | None:
@@ -141,7 +145,7 @@ class Fitting:
         assert temperature is not None
         weights = None if own is None else temperature / own
         model = make_model(choices, self.views.n_samples, n_clusters or self.n_clusters, temperature)
-        pairs = make_pairs(
+        pairs = self.read(
             self.device,
             self.views,
             kernel,

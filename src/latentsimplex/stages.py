@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -34,7 +34,7 @@ from latentsimplex.fitting import Fitting, Found, Reading
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.problem import NOBODY
+from latentsimplex.model.problem import NOBODY, Listener
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
 from latentsimplex.pairs.memory_budget import choose_storage, measure_size, read_memory_limit
@@ -64,46 +64,57 @@ of the views has ten of them then, whose mean is three times less noisy than a v
 REFINED_BY, REFINED_CLUSTER = 2500, 20
 """Landmarks: the samples whose pairs EM reads where there are more, and the fewest of each cluster among them. Others
 are given the memberships of the nearest ones, and votes of all samples."""
-SEARCHED_CLUSTERS = 10
-"""The most clusters that a search among many views looks for, where no number was given."""
 
 
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
-    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
-    if options.looks_for_splits(len(views)):
-        views = leave_out_wordless(views)
-    else:
-        options.check_search()
-    n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
-    n_patterns = min(options.n_patterns, len(views))
-    candidates = list_candidates(views.widths)
+    views = read_views(X, options)
     budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
     n_jobs, n_landmarks = count_threads(options.n_jobs), options.count_landmarks(views.n_samples)
+    n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
     size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
     keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
-    heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
-    progress = show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
-    with Workers(options.n_jobs) as workers, progress as listener:
+    with Workers(options.n_jobs) as workers, listen_to(options) as listener:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
-        if options.looks_for_splits(len(views)):
-            found = refine_splits(fitting, find_splits(fitting), candidates)
-        else:
-            reading, members = choose_reading(fitting, candidates)
-            found = search_for_patterns(fitting, reading, members)
-            if wants_refinement(found):
-                found = refine_memberships(fitting, found)
-            elif views.present is not None and found.search is not None:
-                found = fill_again(fitting, found)
-            if found.members is not None:
-                found = take_in_all_views(fitting, found)
+        found = find_patterns(fitting)
+        if found.members is not None:
+            found = take_in_all_views(fitting, found)
     results = assemble_results(
         views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
     )
     return replace(results, references=find_references(views, results, options))
+
+
+def read_views(X: Any, options: Options) -> Views:
+    """Return the views of data, or raise ValueError for what a fit cannot do with them."""
+    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
+    if options.looks_for_splits(len(views)):
+        return leave_out_wordless(views)
+    options.check_search()
+    return views
+
+
+def listen_to(options: Options) -> AbstractContextManager[Listener]:
+    """Return who hears of the progress of a fit."""
+    heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
+    return show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
+
+
+def find_patterns(fitting: Fitting) -> Found:
+    """Return the patterns and the memberships of all views or, where these are very many, of a part of them."""
+    views, candidates = fitting.views, list_candidates(fitting.views.widths)
+    if fitting.options.looks_for_splits(len(views)):
+        return refine_splits(fitting, find_splits(fitting), candidates)
+    reading, members = choose_reading(fitting, candidates)
+    found = search_for_patterns(fitting, reading, members)
+    if wants_refinement(found):
+        return refine_memberships(fitting, found)
+    if views.present is not None and found.search is not None:
+        return fill_again(fitting, found)
+    return found
 
 
 def find_references(views: Views, results: Results, options: Options) -> References | None:
@@ -197,17 +208,17 @@ def choose_reading(
     choices, kernel, evidence = fitting.options.choices, fitting.options.kernel, None
     if kernel is None:
         kernel, evidence = fitting.choose_similarity(candidates)
-    members = draw_members(fitting)
+    members = draw_members(fitting.views, fitting.options, fitting.n_patterns)
     return Reading(choices, kernel, fitting.measure_temperatures(choices, kernel), evidence), members
 
 
-def draw_members(fitting: Fitting) -> Indices | None:
+def draw_members(views: Views, options: Options, n_patterns: int) -> Indices | None:
     """Return the views to search among, in order; None where a search with moves looks at all of them."""
-    views, most = fitting.views, SEARCHED_VIEWS * fitting.n_patterns
-    if fitting.options.choices.search == "plain" or len(views) <= most:
+    most = SEARCHED_VIEWS * n_patterns
+    if options.choices.search == "plain" or len(views) <= most:
         return None
-    order = fitting.options.rng.permutation(len(views)).tolist()
-    found = np.sort(list(islice((v for v in order if find_varying(views.table(v)).any()), most)))
+    order = options.rng.permutation(len(views)).tolist()
+    found = np.sort(list(islice((v for v in order if views.varies(v)), most)))
     return found if len(found) == most else None
 
 

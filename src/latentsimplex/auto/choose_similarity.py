@@ -101,7 +101,7 @@ def sample_views(views: Views) -> dict[int, list[int]]:
     order, widths = np.random.default_rng(SEED).permutation(len(views)), np.array(views.widths)
     sample: dict[int, list[int]] = {}
     for p in space_kinds(views.widths):
-        telling = (int(v) for v in order[widths[order] == p] if find_varying(views.table(int(v))).any())
+        telling = (int(v) for v in order[widths[order] == p] if views.varies(int(v)))
         if found := list(islice(telling, VIEWS_OF_A_KIND)):
             sample[p] = found
     return sample
