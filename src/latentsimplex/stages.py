@@ -14,6 +14,7 @@ all views      takes in all views, where there were so many that a random part w
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -22,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import choose_comparisons
+from latentsimplex.auto.choose_similarity import choose_comparisons, tells_something
 from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.neighbour_votes import draw_landmarks
 from latentsimplex.auto.settled_memberships import settle_all
@@ -31,6 +32,7 @@ from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.fitting import Fitting, Found, Reading
+from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.model.backends import choose_backend
@@ -65,10 +67,14 @@ REFINED_BY, REFINED_CLUSTER = 2500, 20
 """Landmarks: the samples whose pairs EM reads where there are more, and the fewest of each cluster among them. Others
 are given the memberships of the nearest ones, and votes of all samples."""
 
+STORED_BY = ("zarr", "dask", "dask_expr")
+"""Libraries whose arrays and frames are read in parts."""
+
 
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
-    views = read_views(X, options)
+    progress, views = listen_to(options), read_views(X, options)
+    candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
     n_jobs, n_landmarks = count_threads(options.n_jobs), options.count_landmarks(views.n_samples)
@@ -76,10 +82,10 @@ def run_stages(X: Any, options: Options) -> Results:
     size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
     keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
-    with Workers(options.n_jobs) as workers, listen_to(options) as listener:
+    with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
-        found = find_patterns(fitting)
+        found = find_patterns(fitting, candidates)
         if found.members is not None:
             found = take_in_all_views(fitting, found)
     results = assemble_results(
@@ -89,12 +95,37 @@ def run_stages(X: Any, options: Options) -> Results:
 
 
 def read_views(X: Any, options: Options) -> Views:
-    """Return the views of data, or raise ValueError for what a fit cannot do with them."""
-    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
+    """Return the views of data, or raise ValueError for what a fit cannot do with them.
+
+    Tables that are read in parts are checked here, unless the workers of a cluster will read them.
+    """
+    precomputed = isinstance(options.kernel, Precomputed)
+    if is_stored(X):
+        views = as_stored_views(X, options.views, options.missing, precomputed)
+        views = check_stored_views(views) if options.engine is None else views
+    else:
+        views = as_views(X, options.views, precomputed, options.missing, options.join)
     if options.looks_for_splits(len(views)):
         return leave_out_wordless(views)
     options.check_search()
     return views
+
+
+def is_stored(X: Any) -> bool:
+    """Return whether data lie in files or are yet to be computed, and are read in parts: a table, or several.
+
+    A slice of a memory-mapped array is not: it does not know where in its file it begins.
+    """
+    if isinstance(X, (Mapping, list, tuple)):
+        parts = X.values() if isinstance(X, Mapping) else X
+        return len(X) > 0 and all(not isinstance(part, str) and is_stored(part) for part in parts)
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    if isinstance(X, np.memmap):
+        return X.ndim == 2 and not isinstance(X.base, np.ndarray) and bool(X.filename)
+    if type(X).__module__.partition(".")[0] not in STORED_BY:
+        return False
+    return type(X).__name__ == "Group" or len(X.shape) == 2
 
 
 def listen_to(options: Options) -> AbstractContextManager[Listener]:
@@ -103,9 +134,9 @@ def listen_to(options: Options) -> AbstractContextManager[Listener]:
     return show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
 
 
-def find_patterns(fitting: Fitting) -> Found:
+def find_patterns(fitting: Fitting, candidates: Mapping[int, list[AutoDiffusion]]) -> Found:
     """Return the patterns and the memberships of all views or, where these are very many, of a part of them."""
-    views, candidates = fitting.views, list_candidates(fitting.views.widths)
+    views = fitting.views
     if fitting.options.looks_for_splits(len(views)):
         return refine_splits(fitting, find_splits(fitting), candidates)
     reading, members = choose_reading(fitting, candidates)
@@ -218,7 +249,7 @@ def draw_members(views: Views, options: Options, n_patterns: int) -> Indices | N
     if options.choices.search == "plain" or len(views) <= most:
         return None
     order = options.rng.permutation(len(views)).tolist()
-    found = np.sort(list(islice((v for v in order if views.varies(v)), most)))
+    found = np.sort(list(islice((v for v in order if tells_something(views, v)), most)))
     return found if len(found) == most else None
 
 

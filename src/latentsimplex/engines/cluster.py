@@ -47,6 +47,11 @@ class Cluster:
             key = f"{function.__name__}-{uuid4().hex}"  # by which the dashboard shows it
             return self.client.submit(run_task, function, *arguments, key=key, pure=False)
 
+    def compute(self, collection: Any) -> Any:
+        """Return the future of an array or a frame of Dask, which workers compute."""
+        with self._said_in_one_sentence():
+            return self.client.compute(collection)
+
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of futures, in order."""
         with self._said_in_one_sentence():

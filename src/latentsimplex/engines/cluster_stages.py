@@ -44,6 +44,7 @@ from latentsimplex.pairs.on_device import find_device
 from latentsimplex.results.estimates import assemble_results
 from latentsimplex.results.results import Results
 from latentsimplex.similarity import Precomputed
+from latentsimplex.similarity.auto_diffusion import list_candidates
 from latentsimplex.stages import (
     REFINED_BY,
     draw_members,
@@ -102,7 +103,7 @@ def find_on_cluster(
         read=partial(read_shards, cluster, sharded),
     )
     if is_plain:
-        return find_patterns(fitting)
+        return find_patterns(fitting, list_candidates(views.widths))
     return take_in_all_views(fitting, found)
 
 
@@ -128,7 +129,9 @@ def list_looked_at(views: Views, options: Options) -> Indices:
     return np.union1d(members, np.array(sampled, dtype=np.intp))
 
 
-def explore(views: Views, order: list[int], options: Options, *parts: list[Any]) -> tuple[Found, Any]:
+def explore(
+    views: Views, order: list[int], options: Options, *parts: tuple[Any, list[int]]
+) -> tuple[Found, Any]:
     """Return the patterns of the views that are looked at, and the state of random numbers then; runs on a worker.
 
     Where views lack samples it goes on with all of them.
@@ -147,7 +150,7 @@ def explore(views: Views, order: list[int], options: Options, *parts: list[Any])
     with Workers(n_threads) as workers:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, NOBODY)
-        found = find_patterns(fitting)
+        found = find_patterns(fitting, list_candidates(views.widths))
         if found.members is not None and views.present is not None:
             found = take_in_all_views(fitting, found)
     return found, options.rng.bit_generator.state

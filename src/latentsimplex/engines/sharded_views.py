@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from latentsimplex.auto.choose_similarity import tells_something
 from latentsimplex.base.condensed import count_pairs
-from latentsimplex.base.types import Indices
+from latentsimplex.base.types import Array, Indices
 from latentsimplex.engines.cluster import Cluster
+from latentsimplex.inputs.numbers import check_table, read_numbers
+from latentsimplex.inputs.stored_tables import DaskTable
+from latentsimplex.inputs.stored_views import Place, StoredColumns
 from latentsimplex.inputs.views import Views
 
 SHARD_VALUES = 1 << 24
@@ -45,10 +49,75 @@ def cut_into_shards(n_samples: int, widths: list[int]) -> list[slice]:
 
 
 def send_views(cluster: Cluster, views: Views) -> ShardedViews:
-    """Return views of this process in shards that are sent to workers."""
+    """Return views in shards: those of this process are sent to workers, stored ones are read by them."""
     bounds = cut_into_shards(views.n_samples, views.widths)
+    if isinstance(views.load, StoredColumns):
+        shards = [read_shard(cluster, views, views.load, rows) for rows in bounds]
+        held = LoadsFromShards(cluster, bounds, shards)
+        return ShardedViews(replace(mark_varying(cluster, views, shards), load=held), bounds, shards)
     shards = [cluster.submit(hold_views, *pack_views(views, rows)) for rows in bounds]
     return ShardedViews(mark_varying(cluster, views, shards), bounds, shards)
+
+
+class LoadsFromShards:
+    """Loads views that this process does not have from the workers that hold them, one by one."""
+
+    def __init__(self, cluster: Cluster, bounds: list[slice], shards: list[Any]) -> None:
+        self.cluster, self.shards = cluster, shards
+        self.starts = np.array([rows.start for rows in bounds])
+
+    def __call__(self, v: int) -> Array:
+        k = int(np.searchsorted(self.starts, v, side="right")) - 1
+        found = self.cluster.submit(take_tables, self.shards[k], [v - int(self.starts[k])])
+        return unpack_tables(*self.cluster.gather([found])[0])[0]
+
+
+def read_shard(cluster: Cluster, views: Views, stored: StoredColumns, rows: slice) -> Any:
+    """Return the future of a run of views that a worker reads; what Dask has yet to compute it computes there."""
+    places = stored.places[rows]
+    pieces: dict[int, slice] = {}
+    for t in dict.fromkeys(place.table for place in places):
+        columns = [j for place in places if place.table == t for j in place.columns]
+        pieces[t] = slice(min(columns), max(columns) + 1)
+    tables = [stored.tables[t] for t in pieces]
+    parts = [
+        cluster.compute(table.take(columns)) if isinstance(table, DaskTable) else table
+        for table, columns in zip(tables, pieces.values(), strict=True)
+    ]
+    return cluster.submit(
+        read_views_of_shard,
+        views.names[rows],
+        views.n_samples,
+        places,
+        pieces,
+        [stored.labels[t] for t in pieces],
+        *parts,
+    )
+
+
+def read_views_of_shard(
+    names: list[str],
+    n_samples: int,
+    places: list[Place],
+    pieces: dict[int, slice],
+    labels: list[str],
+    *parts: Any,
+) -> Views:
+    """Return views as the worker holds them that reads them: parts are stored tables, or what Dask has computed."""
+    blocks = {}
+    for (t, columns), label, part in zip(pieces.items(), labels, parts, strict=True):
+        try:
+            read = part.read(columns) if hasattr(part, "read") else part
+        except OSError as error:
+            from distributed import get_worker
+
+            raise ValueError(
+                f"The worker at {get_worker().address} cannot read {label}, which lies where this process sees it "
+                f"({error}): put it where all workers see it, or load it and give the array."
+            ) from None
+        blocks[t] = check_table(read_numbers(read, label), label)
+    tables = [blocks[t][:, [j - pieces[t].start for j in columns]] for t, columns in places]
+    return hold_views(names, [table.shape[1] for table in tables], n_samples, tables)
 
 
 def mark_varying(cluster: Cluster, views: Views, shards: list[Any]) -> Views:
@@ -59,15 +128,28 @@ def mark_varying(cluster: Cluster, views: Views, shards: list[Any]) -> Views:
 
 def find_varying_views(views: Views) -> np.ndarray:
     """Return which views are not constant (V,)."""
-    return np.array([views.varies(v) for v in range(len(views))], dtype=bool)
+    return np.array([tells_something(views, v) for v in range(len(views))], dtype=bool)
 
 
 def pack_views(views: Views, rows: slice) -> tuple[Any, ...]:
     """Return a run of views as it travels."""
     own = range(len(views))[rows]
-    tables = [views.load(v) for v in own] if views.stack is None else views.stack[rows]
+    tables = pack_tables([views.load(v) for v in own]) if views.stack is None else views.stack[rows]
     present = None if views.present is None else views.present[rows]
     return (views.names[rows], views.widths[rows], views.n_samples, tables, views.has_missing, present)
+
+
+def pack_tables(tables: list[Any]) -> Any:
+    """Return tables side by side, as one array: thousands that travel by themselves take long; others as they are."""
+    plain = all(isinstance(table, np.ndarray) and len(table) == len(tables[0]) for table in tables)
+    return np.hstack(tables) if plain else tables
+
+
+def unpack_tables(packed: Any, widths: Sequence[int]) -> list[Any]:
+    """Return the tables that were packed."""
+    if not isinstance(packed, np.ndarray):
+        return packed
+    return [np.ascontiguousarray(table) for table in np.split(packed, np.cumsum(widths)[:-1], axis=1)]
 
 
 def hold_views(
@@ -75,10 +157,13 @@ def hold_views(
     widths: list[int],
     n_samples: int,
     tables: Any,
-    has_missing: bool,
-    present: np.ndarray | None,
+    has_missing: bool = False,
+    present: np.ndarray | None = None,
 ) -> Views:
-    """Return views as a worker holds them: ``tables`` are a list of them, or an array (V, n, p)."""
+    """Return views as a worker holds them: ``tables`` are packed, or an array (V, n, p)."""
+    is_stack = isinstance(tables, np.ndarray) and tables.ndim == 3
+    if not is_stack:
+        tables = unpack_tables(tables, widths)
     return Views(
         names=names,
         sample_names=None,
@@ -86,14 +171,14 @@ def hold_views(
         n_samples=n_samples,
         widths=widths,
         load=tables.__getitem__,
-        stack=tables if isinstance(tables, np.ndarray) else None,
+        stack=tables if is_stack else None,
         has_missing=has_missing,
         present=present,
     )
 
 
 def take_views(cluster: Cluster, sharded: ShardedViews, members: Indices) -> tuple[list[int], list[Any]]:
-    """Return some views in the order of shards, and the futures of lists of their tables in that order."""
+    """Return some views in order, and the futures of their tables, packed shard by shard."""
     order: list[int] = []
     parts = []
     for rows, shard in zip(sharded.bounds, sharded.shards, strict=True):
@@ -104,9 +189,9 @@ def take_views(cluster: Cluster, sharded: ShardedViews, members: Indices) -> tup
     return order, parts
 
 
-def take_tables(views: Views, members: list[int]) -> list[Any]:
-    """Return the tables of some views."""
-    return [views.load(v) for v in members]
+def take_tables(views: Views, members: list[int]) -> tuple[Any, list[int]]:
+    """Return the tables of some views, packed, and their widths."""
+    return pack_tables([views.load(v) for v in members]), [views.widths[v] for v in members]
 
 
 def describe_views(views: Views) -> Views:
@@ -115,7 +200,7 @@ def describe_views(views: Views) -> Views:
     return replace(described, varying=views.varying)
 
 
-def rebuild_views(described: Views, order: list[int], parts: Sequence[list[Any]]) -> Views:
+def rebuild_views(described: Views, order: list[int], parts: Sequence[tuple[Any, list[int]]]) -> Views:
     """Return views of which those in ``order`` are at hand, for a task that asks for no others."""
-    tables = dict(zip(order, (table for part in parts for table in part), strict=True))
+    tables = dict(zip(order, chain.from_iterable(unpack_tables(*part) for part in parts), strict=True))
     return replace(described, load=tables.__getitem__)

@@ -36,7 +36,7 @@ from scipy import sparse
 from latentsimplex.base.libraries import FRAME_LIBRARIES, is_instance_of
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import WideTable, find_varying, is_wide, join_tables
+from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.id_columns import check_id_columns
@@ -129,10 +129,6 @@ class Views(Sequence[Array]):
         """Return a view as a fit reads it: as an array or, where it is wide, a few features at a time."""
         held = self.load(v)
         return WideTable(held) if is_wide(held) and not self.has_missing else _dense(held)
-
-    def varies(self, v: int) -> bool:
-        """Return whether a view is not constant."""
-        return bool(find_varying(self.table(v)).any() if self.varying is None else self.varying[v])
 
     def table_of_all(self, v: int) -> Array | WideTable | PartialTable:
         """Return a view as a table of all samples: a partial one where some are absent."""
