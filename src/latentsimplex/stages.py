@@ -49,8 +49,8 @@ from latentsimplex.search.runs import (
     NATS_BETWEEN,
     finish_on_all_views,
     mean_coassignment,
-    refine_labels,
     refit_on_second_similarity,
+    run_from_labels,
 )
 from latentsimplex.similarity import AutoDiffusion, Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
@@ -165,7 +165,7 @@ def refine_splits(
     if presence:
         followed = follow_labels([pattern_of.get(v, -1) for v in range(len(fitting.views))], begun)
     problem, informative, stage = some.pose("refinement", reading, members, n_clusters, followed)
-    fit = refine_labels(
+    fit = run_from_labels(
         problem,
         np.array([pattern_of[v] for v in informative]),
         [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)],
