@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex import LatentSimplexPosition, load, options, stages
+from latentsimplex import fitting as course
 from latentsimplex.auto.choose_similarity import Choice
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.threads import Workers
@@ -58,7 +59,7 @@ def a_fitting(data, temperature):
 def posed(fitting, kernel):
     """Return the choices of a fit, each view's temperature, and the problem of a search with this kernel."""
     choices = fitting.options.choices
-    own = fitting._measure_temperatures(choices, kernel)
+    own = fitting.measure_temperatures(choices, kernel)
     return choices, own, *fitting.pose("search", Reading(choices, kernel, own), None)
 
 
@@ -127,7 +128,7 @@ def seen(monkeypatch):
     search, refit, make_pairs = (
         stages.search_from_starts,
         stages.refit_on_second_similarity,
-        stages.make_pairs,
+        course.make_pairs,
     )
 
     def searched(problem, *arguments, **settings):
@@ -145,14 +146,14 @@ def seen(monkeypatch):
 
     monkeypatch.setattr(stages, "search_from_starts", searched)
     monkeypatch.setattr(stages, "refit_on_second_similarity", refitted)
-    monkeypatch.setattr(stages, "make_pairs", read)
+    monkeypatch.setattr(course, "make_pairs", read)
     return found
 
 
 def choose(monkeypatch, scale, evidence=3.0):
     """Have the data choose this scale, whatever they are."""
     chosen = Choice(AutoDiffusion(scale, TWO), evidence)
-    monkeypatch.setattr(stages, "choose_similarity", lambda *arguments: chosen)
+    monkeypatch.setattr(course, "choose_similarity", lambda *arguments: chosen)
 
 
 @pytest.mark.parametrize(("found", "refined"), [("local", "mixed"), ("broad", "fine")])

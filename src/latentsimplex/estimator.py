@@ -21,6 +21,7 @@ from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.fit_warnings import warn_of_weak_results
 from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
 from latentsimplex.results.save_load import load_results, save_results
+from latentsimplex.resuming import resume_stages
 from latentsimplex.similarity import Precomputed
 from latentsimplex.stages import run_stages
 
@@ -54,6 +55,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     engine : None, dask.distributed.Client or str
         Who does the work: this process, or the workers of a Dask cluster, given as a client or as the address of its
         scheduler (``pip install "latentsimplex[dask]"``). Labels are the same. ``save`` does not keep it.
+    checkpoint : str, path or None
+        A folder, new or of an earlier fit: state is kept there, and a fit of the same data and settings goes on from
+        it. The folder of a fit that has ended gives its result (:doc:`/long_fits`).
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
         one of two scales, and how features are compared, by the evidence for clusters.
@@ -202,6 +206,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         join: str = "strict",
         n_landmarks: int | str | None = "auto",
         engine: Any = None,
+        checkpoint: Any = None,
         similarity: Any = "auto",
         divergence: str = "auto",
         response: str = "auto",
@@ -226,6 +231,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         self.join = join
         self.n_landmarks = n_landmarks
         self.engine = engine
+        self.checkpoint = checkpoint
         self.similarity = similarity
         self.divergence = divergence
         self.response = response
@@ -267,7 +273,8 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         self
         """
         options = resolve_options(self.get_params(deep=False))
-        results = run_stages(X, options) if options.engine is None else run_on_cluster(X, options)
+        run = resume_stages if options.checkpoint is not None else run_stages
+        results = run(X, options) if options.engine is None else run_on_cluster(X, options)
         warn_of_weak_results(results, self.min_clusters)
         return self._show(results)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,6 +72,8 @@ FEW_VIEWS = 12
 """Views that are looked at one by one for clusters. Among more, what they have in common tells more than each."""
 SEARCHED_CLUSTERS = 10
 """The most clusters that a search among many views looks for, where no number was given."""
+NO_SETTINGS = {"verbose", "engine", "checkpoint"}
+"""Parameters that belong to one call of a fit, and not to the model that comes of it."""
 DEVICES = re.compile(r"cpu|torch|mps|cuda(:\d+)?")
 
 
@@ -113,6 +117,7 @@ class Options:
     join: str
     n_landmarks: int | str | None
     engine: Any
+    checkpoint: Path | None
     kernel: Kernel | None
     choices: Choices
     schedule: Schedule
@@ -161,6 +166,11 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
     }
     check_bounds(counts["min_clusters"], bounds["n_clusters"])
     tol, n_jobs = check_number("tol", given["tol"], above=0), check_jobs(given["n_jobs"])
+    if given["engine"] is not None and given["checkpoint"] is not None:
+        raise ValueError(
+            "engine= and checkpoint= cannot be given together: a cluster makes anew what a lost worker held, and a "
+            "checkpoint keeps a fit of this process; leave one of them out."
+        )
     rng, device = make_generator(given["random_state"]), check_device(given["device"])
     chosen = resolve_choices(
         *(given[name] for name in ("divergence", "response", "penalty", "temperature", "search"))
@@ -177,6 +187,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         join=given["join"],
         n_landmarks=check_landmarks(given["n_landmarks"]),
         engine=check_engine(given["engine"]),
+        checkpoint=check_checkpoint(given["checkpoint"]),
         kernel=None if is_auto(given["similarity"]) else as_kernel(given["similarity"]),
         choices=chosen,
         schedule=Schedule(max_iter=counts["max_iter"], tol=tol, stop=stop, **optimizer),
@@ -185,7 +196,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         n_jobs=n_jobs,
         rng=rng,
         verbose=check_flag("verbose", given["verbose"]),
-        settings={name: value for name, value in given.items() if name not in ("verbose", "engine")},
+        settings={name: value for name, value in given.items() if name not in NO_SETTINGS},
     )
 
 
@@ -286,6 +297,21 @@ def check_engine(engine: Any) -> Any:
     raise ValueError(
         f"engine={show_value(engine)} is no engine: give a dask.distributed.Client, the address of a Dask scheduler, "
         "or None for this process."
+    )
+
+
+def check_checkpoint(folder: Any) -> Path | None:
+    """Return the folder of a checkpoint, which need not exist; None for none.
+
+    >>> check_checkpoint(None), check_checkpoint("fit.checkpoint").name
+    (None, 'fit.checkpoint')
+    """
+    if folder is None:
+        return None
+    if isinstance(folder, (str, os.PathLike)) and os.fspath(folder):
+        return Path(os.fsdecode(folder))
+    raise ValueError(
+        f"checkpoint={show_value(folder)} is no folder: give its path as text or a pathlib.Path, or None."
     )
 
 

@@ -47,7 +47,9 @@ def test_data_that_only_this_process_sees(client, table, tmp_path):
     np.save(tmp_path / "table.npy", table)
     mapped = np.load(tmp_path / "table.npy", mmap_mode="r")
     (tmp_path / "table.npy").unlink()
-    with pytest.raises(ValueError, match=r"The worker at tcp://.* cannot read X, .*put it where all workers see it"):
+    with pytest.raises(
+        ValueError, match=r"The worker at tcp://.* cannot read X, .*put it where all workers see it"
+    ):
         LatentSimplexPosition(**SETTINGS, engine=client).fit(mapped)
 
 
@@ -60,8 +62,13 @@ def test_faults_that_only_workers_see(client, table):
 
 
 def test_what_is_no_engine():
-    with pytest.raises(ValueError, match="engine=5 is no engine: give a dask.distributed.Client"):
+    with pytest.raises(ValueError, match=r"engine=5 is no engine: give a dask.distributed.Client"):
         LatentSimplexPosition(engine=5).fit(np.eye(4))
+
+
+def test_an_engine_and_a_checkpoint_together(tmp_path):
+    with pytest.raises(ValueError, match="engine= and checkpoint= cannot be given together"):
+        LatentSimplexPosition(engine="tcp://127.0.0.1:9", checkpoint=tmp_path).fit(np.eye(4))
 
 
 def test_a_closed_client(cluster):
@@ -76,7 +83,9 @@ def test_a_closed_client(cluster):
 def test_an_address_that_does_not_answer(monkeypatch):
     monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 0.5)
     for address in ("tcp://127.0.0.1:9", "nowhere"):
-        with pytest.raises(ConnectionError, match=f"engine='{address}' is not the address of a Dask scheduler"):
+        with pytest.raises(
+            ConnectionError, match=f"engine='{address}' is not the address of a Dask scheduler"
+        ):
             LatentSimplexPosition(engine=address).fit(np.eye(4))
 
 
@@ -117,7 +126,9 @@ def test_workers_that_die_again_and_again(client):
 
     engine = cluster_module.Cluster(client)
     with (
-        pytest.raises(RuntimeError, match="died again and again, .* with the task Shard: give workers more memory"),
+        pytest.raises(
+            RuntimeError, match=r"died again and again, .* with the task Shard: give workers more memory"
+        ),
         engine._said_in_one_sentence(),
     ):
         raise KilledWorker("Shard-12ab", None, 3)
@@ -126,7 +137,9 @@ def test_workers_that_die_again_and_again(client):
 def test_shards_depend_on_the_data_alone():
     cut = cut_into_shards(60, [1] * 1000)
     assert [rows.stop - rows.start for rows in cut] == [100] * 10
-    wide = cut_into_shards(60, [1] * 5 + [40_000] * 3 + [1] * 5)  # whose tables are more than their pair values
+    wide = cut_into_shards(
+        60, [1] * 5 + [40_000] * 3 + [1] * 5
+    )  # whose tables are more than their pair values
     assert max(rows.stop - rows.start for rows in wide) < 13
     assert [rows.start for rows in wide[1:]] == [rows.stop for rows in wide[:-1]]
     assert (wide[0].start, wide[-1].stop) == (0, 13)

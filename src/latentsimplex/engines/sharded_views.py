@@ -22,6 +22,8 @@ SHARD_VALUES = 1 << 24
 """Pair values of a shard, 64 MB of them: enough for a task to do in each pass, and shards enough for many workers."""
 SHARD_BYTES = 1 << 23
 """Bytes of the tables of a shard, which travel in one message."""
+ROUNDING = 1e-9
+"""Sums of costs that differ by this share are the same."""
 
 
 class ShardedViews(NamedTuple):
@@ -42,8 +44,9 @@ def cut_into_shards(n_samples: int, widths: list[int]) -> list[slice]:
         count_pairs(n_samples) / SHARD_VALUES, 8 * n_samples * np.array(widths, dtype=float) / SHARD_BYTES
     )
     ends = np.cumsum(costs)
-    n_shards = min(int(np.ceil(ends[-1] - 1e-9)) or 1, len(widths))
-    cuts = [int(np.searchsorted(ends, k * ends[-1] / n_shards)) for k in range(1, n_shards)]
+    n_shards = min(int(np.ceil(ends[-1] * (1 - ROUNDING))), len(widths))
+    targets = ends[-1] * np.arange(1, n_shards) / n_shards
+    cuts = np.searchsorted(ends, targets * (1 + ROUNDING), side="right").tolist()
     edges = sorted({0, *cuts, len(widths)})
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
