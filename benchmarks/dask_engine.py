@@ -167,28 +167,23 @@ def measure_memory(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def predict_traffic(
-    V: int, n: int, d: int, g: int, p: int = 1, landmarks: int | None = None
-) -> dict[str, float]:
+def predict_traffic(V: int, n: int, d: int, g: int, p: int = 1, drawn: int | None = None) -> dict[str, float]:
     """Return the bytes and operations of a fit, for a pass and in all, by the sizes of its arrays.
 
-    With landmarks all pairs are those of landmarks.
+    Of very many samples so many are ``drawn`` for the fit, and the others are placed afterwards.
     """
-    held = min(n, landmarks or n)
-    m, shards = count_pairs(held), len(cut_into_shards(held, [p] * V)) if V <= 10**6 else V
-    joined = shards
-    while joined > FAN_IN:
-        joined = -(-joined // FAN_IN)
+    held = min(n, drawn or n)
+    m, shards = count_pairs(held), len(cut_into_shards(held, [p] * V))
+    joined = shards if shards <= FAN_IN else 1
     state, rows = 8 * d * (held * g + g * g + 1), 8 * V * d
     return {
         "shards": shards,
         "pair values": 4.0 * V * m,
         "sent by the client in a pass": state,
         "reaching workers in a pass": float(state * shards),
-        "added up on workers in a pass": 8.0 * d * m * (shards - joined if shards > FAN_IN else 0),
+        "added up on workers in a pass": 8.0 * d * m * (shards - joined),
         "reaching the client in a pass": 8.0 * d * m * joined + rows,
         "operations of a pass": 4.0 * V * m * d,
-        "operations of reading": 10.0 * V * held**2 * (p + 8),
     }
 
 
@@ -227,7 +222,7 @@ def measure_traffic(arguments: argparse.Namespace) -> dict[str, Any]:
         "passes": len(passes),
         "sent": {"measured": float(np.mean(sent)), "predicted": predicted["sent by the client in a pass"]},
         "back": {"measured": float(np.mean(back)), "predicted": predicted["reaching the client in a pass"]},
-        "of 10^6 views of 10^5 samples": predict_traffic(10**6, 10**5, 10, 10, landmarks=5000),
+        "of 10^6 views of 10^5 samples": predict_traffic(10**6, 10**5, 10, 10, drawn=2000),
     }
 
 

@@ -28,7 +28,7 @@ from latentsimplex.pairs.protocol import Backend, Passed, Visit
 from latentsimplex.similarity.kernel import Kernel
 
 FAN_IN = 16
-"""Results of a pass that are joined at a time: with more shards workers join them before this process does."""
+"""Results of a pass that are joined at a time: those of more shards are joined by workers, down to one."""
 
 
 class Shard:
@@ -135,8 +135,9 @@ class ShardedPairs:
             submit(visit_shard, shard, sent, None if given is None else given[start:stop])
             for shard, (start, stop) in zip(self._shards, pairwise(self._ends), strict=True)
         ]
-        while len(parts) > FAN_IN:
-            parts = [submit(join_passed, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
+        if len(parts) > FAN_IN:
+            while len(parts) > 1:
+                parts = [submit(join_passed, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
         return join_passed(self._cluster.gather(parts))
 
     def values(self, v: int) -> Any:

@@ -22,6 +22,8 @@ SHARD_VALUES = 1 << 24
 """Pair values of a shard, 64 MB of them: enough for a task to do in each pass, and shards enough for many workers."""
 SHARD_BYTES = 1 << 23
 """Bytes of the tables of a shard, which travel in one message."""
+MOST_SHARDS = 4096
+"""Where there would be more, shards are larger: each costs the scheduler a millisecond in each pass."""
 ROUNDING = 1e-9
 """Sums of costs that differ by this share are the same."""
 
@@ -44,7 +46,7 @@ def cut_into_shards(n_samples: int, widths: list[int]) -> list[slice]:
         count_pairs(n_samples) / SHARD_VALUES, 8 * n_samples * np.array(widths, dtype=float) / SHARD_BYTES
     )
     ends = np.cumsum(costs)
-    n_shards = min(int(np.ceil(ends[-1] * (1 - ROUNDING))), len(widths))
+    n_shards = min(int(np.ceil(ends[-1] * (1 - ROUNDING))), len(widths), MOST_SHARDS)
     targets = ends[-1] * np.arange(1, n_shards) / n_shards
     cuts = np.searchsorted(ends, targets * (1 + ROUNDING), side="right").tolist()
     edges = sorted({0, *cuts, len(widths)})
