@@ -207,3 +207,21 @@ def test_ctrl_c_in_another_command_has_the_same_status(running, tmp_path):
     command.wait_for("seed")
     command.press()
     assert command.end()[0] == 130
+
+
+def test_ctrl_c_keeps_a_checkpoint_that_the_same_command_goes_on_from(running, tmp_path):
+    save_genes(tmp_path, 300)
+    options = ("fit", "views.npy", "--n-init", 20, "--verbose", "--checkpoint", "kept")
+    command = running("-m", "latentsimplex", *options)
+    command.wait_for("of 20 ended")
+    command.press()
+    status, lines = command.end()
+    assert status == 130
+    assert lines[-1] == f"{KEPT} The same command goes on from the checkpoint."
+    assert not (tmp_path / "kept" / "finished.model").exists()
+    status, lines = running("-m", "latentsimplex", *options).end()
+    assert status == 0
+    assert any("going on from 'kept' (" in line for line in lines)
+    model = load(tmp_path / "fit" / "fit.model")
+    assert len(model.start_losses_) == 20
+    assert np.array_equal(load(tmp_path / "kept" / "finished.model").labels_, model.labels_)
