@@ -1,8 +1,7 @@
 """Fits killed at random moments (kill -9) and started again: whether they end with the same labels, and time lost.
 
-Each fit runs in a process of its own. It is killed once, at a moment drawn from the length of a fit that nothing
-interrupts, and started again with the same checkpoint. Beside it, what keeping a checkpoint costs: fits with and
-without one, in turn.
+Each fit runs in a process of its own. It is killed once, at a moment drawn from the time that a fit takes, and started
+again with the same checkpoint. Beside it, what keeping a checkpoint costs: fits with and without one, in turn.
 
     python benchmarks/kill_and_resume.py --out kill_and_resume.json
     python benchmarks/kill_and_resume.py --cases splits --kills 3
@@ -13,12 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from baselines.clock import machine
@@ -98,26 +99,49 @@ def start_fit(case: str, folder: Path | None, out: Path) -> subprocess.Popen[byt
     return subprocess.Popen(command + ([] if folder is None else ["--folder", str(folder)]))
 
 
-def run_fit(case: str, folder: Path | None, out: Path) -> tuple[Found, float]:
-    """Return what a fit in a process of its own found, and the seconds of the whole process."""
-    start = time.perf_counter()
+class Cost(NamedTuple):
+    """Seconds of the wall, and of the processor, which other work on the machine changes less."""
+
+    wall: float
+    processor: float
+
+
+def clock() -> Cost:
+    """Return the time now, and the processor time of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cost(time.perf_counter(), used.ru_utime + used.ru_stime)
+
+
+def since(start: Cost) -> Cost:
+    """Return what has passed since a reading of the clock."""
+    now = clock()
+    return Cost(now.wall - start.wall, now.processor - start.processor)
+
+
+def run_fit(case: str, folder: Path | None, out: Path) -> tuple[Found, Cost]:
+    """Return what a fit in a process of its own found, and what the whole process took."""
+    start = clock()
     if start_fit(case, folder, out).wait() != 0:
         raise RuntimeError(f"the fit of {case} failed")
-    took = time.perf_counter() - start
+    took = since(start)
     with np.load(out) as found:
         return dict(found), took
 
 
-def run_killed(case: str, folder: Path, out: Path, after: float) -> tuple[Found, float, bool]:
-    """Return what a fit found that is killed after some seconds and started again, all its seconds, and if it was."""
-    start, process = time.perf_counter(), start_fit(case, folder, out)
+def run_killed(case: str, folder: Path, out: Path, after: float) -> tuple[Found, Cost] | float:
+    """Return what a fit found that is killed after some seconds and started again, and what both processes took.
+
+    A fit that ended before that is no such fit: the seconds that it took are returned.
+    """
+    start, process = clock(), start_fit(case, folder, out)
     try:
         process.wait(after)
+        return since(start).wall
     except subprocess.TimeoutExpired:
         process.kill()
-    was_killed = process.wait() != 0
+        process.wait()
     found, _ = run_fit(case, folder, out)
-    return found, time.perf_counter() - start, was_killed
+    return found, since(start)
 
 
 def are_same(one: Found, other: Found, names: tuple[str, ...]) -> bool:
@@ -134,27 +158,33 @@ def measure(case: str, kills: int, repeats: int, rng: np.random.Generator) -> Fo
         for i in range(repeats):
             plain.append(run_fit(case, None, path / "plain.npz"))
             kept.append(run_fit(case, path / f"whole{i}", path / "kept.npz"))
-        expected, whole = plain[0][0], float(np.median([took for _, took in kept]))
+        expected, longest = plain[0][0], min(took.wall for _, took in kept)
         again, _ = run_fit(case, path / "whole0", path / "again.npz")
-        moments = np.sort(rng.uniform(0, whole, kills))
-        runs = [
-            run_killed(case, path / f"killed{i}", path / "killed.npz", after)
-            for i, after in enumerate(moments)
-        ]
-    fits = [found for found, _, _ in runs]
+        moments: list[float] = []
+        runs: list[tuple[Found, Cost]] = []
+        while len(runs) < kills:
+            after = float(rng.uniform(0, longest))
+            found = run_killed(case, path / f"killed{len(runs)}", path / "killed.npz", after)
+            if isinstance(found, float):
+                longest = found
+                shutil.rmtree(path / f"killed{len(runs)}")
+                continue
+            moments.append(after)
+            runs.append(found)
+    whole = float(np.median([took.processor for _, took in kept]))
+    fits = [found for found, _ in runs]
     return {
         "case": case,
         "kills": kills,
-        "killed": sum(was_killed for _, _, was_killed in runs),
         "same labels": sum(are_same(each, expected, ("labels", "pattern_labels")) for each in fits),
         "same bits": sum(are_same(each, expected, ("labels", "memberships", "loss")) for each in fits),
-        "moments": [round(float(after), 2) for after in moments],
+        "moments": [round(after, 2) for after in moments],
         "seconds of a fit": [round(float(found["took"]), 3) for found, _ in plain],
         "seconds with a checkpoint": [round(float(found["took"]), 3) for found, _ in kept],
         "seconds of writing": [round(float(found["writing"]), 4) for found, _ in kept],
         "seconds of a fit that has ended": round(float(again["took"]), 3),
-        "seconds lost": [round(took - whole, 2) for _, took, _ in runs],
-        "seconds of a process": round(whole, 2),
+        "core seconds of a process": round(whole, 2),
+        "core seconds lost": [round(took.processor - whole, 2) for _, took in runs],
         "load": os.getloadavg()[0],
     }
 

@@ -68,7 +68,7 @@ def clustered_views(n_views, n):
 
 
 SEARCHED = {"n_clusters": 5, "n_patterns": 3, "n_init": 4, "similarity": "local-scaling"}
-CASES = {"splits": ((3, 300), {}), "search": ((16, 120), SEARCHED)}
+CASES = {"splits": ((2, 150), {}), "search": ((16, 120), SEARCHED)}
 
 
 @pytest.fixture(params=CASES)
