@@ -103,13 +103,29 @@ def test_ctrl_c_keeps_the_best_so_far(running, tmp_path, save, size, options, si
     status, lines = command.end()
     assert status == 130
     assert lines[-1] == KEPT
-    assert "Interrupted: ending with the best result so far. Press Ctrl-C again to give up." in lines
+    ending = (
+        "Interrupted: ending with the best result so far, if there is one. Press Ctrl-C again to give up."
+    )
+    assert ending in lines
     model = load(tmp_path / "fit" / "fit.model")
     assert model.view_labels_.shape == np.load(tmp_path / "views.npy").shape[:2]
     assert 1 <= len(model.start_losses_) <= model.n_init
     if model.n_init > 3:
         assert len(model.start_losses_) < model.n_init
     assert (tmp_path / "fit" / "report.html").exists()
+
+
+def test_ctrl_c_while_clusters_of_very_many_samples_are_looked_for_ends_at_the_next_piece(running, tmp_path):
+    save_views(tmp_path, (3, 12_000, 20))
+    command = running("-m", "latentsimplex", "fit", "views.npy", "--verbose", "--checkpoint", "kept")
+    command.wait_for("looking for clusters")
+    command.press()
+    status, lines = command.end()
+    assert status == 130
+    nothing = "the fit had not ended, and nothing was written. The same command goes on from the checkpoint."
+    assert lines[-1] == f"Interrupted while looking for clusters: {nothing}"
+    assert not any("refining memberships" in line for line in lines)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "views.npy"]
 
 
 def test_a_second_ctrl_c_gives_up_and_leaves_nothing(running, tmp_path):
