@@ -56,8 +56,8 @@ from latentsimplex.search.runs import (
     NATS_BETWEEN,
     finish_on_all_views,
     mean_coassignment,
-    refine_labels,
     refit_on_second_similarity,
+    run_from_labels,
 )
 from latentsimplex.similarity import AutoDiffusion, Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
@@ -191,7 +191,7 @@ def refine_splits(
         "refinement",
         reading,
         members,
-        lambda problem, views: refine_labels(
+        lambda problem, views: run_from_labels(
             problem, np.array([pattern_of[v] for v in views]), certain, fitting.listener.follow(0)
         ),
         n_clusters,

@@ -109,7 +109,7 @@ def refit_on_second_similarity(problem: Problem, fit: Fit, callback: Callback | 
     return run(problem, state_from_fit(problem, fit), callback)
 
 
-def refine_labels(
+def run_from_labels(
     problem: Problem, views: np.ndarray, clusterings: list[np.ndarray], callback: Callback | None = None
 ) -> Fit:
     """Run EM from the pattern of each view (V,) and the clusters (n,) of each pattern, whose numbers stay."""
