@@ -144,7 +144,13 @@ def find_splits(fitting: Fitting) -> SharedClusters:
         workers = workers.until(stop, "looking for clusters")
     kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
-        tables, Bounds(least, most), fitting.n_patterns, workers, fitting.n_landmarks, kept
+        tables,
+        Bounds(least, most),
+        fitting.n_patterns,
+        workers,
+        fitting.n_landmarks,
+        kept,
+        fitting.listener,
     )
 
 
