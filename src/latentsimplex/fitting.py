@@ -85,7 +85,10 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept."""
+    """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept.
+
+    ``read`` makes pair values of views where it is not this process that holds them, or its GPU.
+    """
 
     views: Views
     options: Options
@@ -98,6 +101,7 @@ class Fitting:
     listener: Listener
     checkpoint: Checkpoint | None = None
     eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
+    read: Callable[..., Any] | None = None
 
     @property
     def n_landmarks(self) -> int | None:
@@ -207,7 +211,7 @@ class Fitting:
         assert temperature is not None
         weights = None if own is None else temperature / own
         model = make_model(choices, self.views.n_samples, n_clusters or self.n_clusters, temperature)
-        pairs = make_pairs(
+        pairs = (self.read or make_pairs)(
             self.device,
             self.views,
             kernel,

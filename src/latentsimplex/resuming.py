@@ -12,13 +12,12 @@ from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
 from latentsimplex.checkpoints.pieces import make_key
 from latentsimplex.inputs.fingerprint import fingerprint_views
-from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.inputs.views import Views
 from latentsimplex.options import Options
 from latentsimplex.results.parameters import encode_parameters
 from latentsimplex.results.results import Results
 from latentsimplex.results.save_load import load_results, save_results
-from latentsimplex.similarity import Precomputed
-from latentsimplex.stages import run_stages
+from latentsimplex.stages import open_views, run_stages
 
 FINISHED = "finished.model"
 """The file with the result of a fit that has ended; it is a model file like any other."""
@@ -33,8 +32,7 @@ SEEDS = 2**63
 def resume_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds, going on from the state in the folder of the options, and keeping it there."""
     assert options.checkpoint is not None
-    precomputed, is_drawn = isinstance(options.kernel, Precomputed), options.settings["random_state"] is None
-    views = as_views(X, options.views, precomputed, options.missing, options.join)
+    is_drawn, views = options.settings["random_state"] is None, open_views(X, options)
     identity = {"data": fingerprint_views(views), "settings": describe_settings(options)}
     drawn = {"seed": int(options.rng.integers(SEEDS)) if is_drawn else None}
     with open_folder(options.checkpoint, identity, drawn) as folder:
