@@ -135,7 +135,8 @@ def run_killed(case: str, folder: Path, out: Path, after: float) -> tuple[Found,
     """
     start, process = clock(), start_fit(case, folder, out)
     try:
-        process.wait(after)
+        if process.wait(after) != 0:
+            raise RuntimeError(f"the fit of {case} failed")
         return since(start).wall
     except subprocess.TimeoutExpired:
         process.kill()
