@@ -38,7 +38,7 @@ from latentsimplex.inputs.stored_views import as_stored_views, check_stored_view
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.problem import NOBODY, Listener, Problem
+from latentsimplex.model.problem import NEVER, NOBODY, Listener, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
 from latentsimplex.pairs.memory_budget import (
@@ -180,9 +180,19 @@ def find_splits(fitting: Fitting) -> SharedClusters:
     tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
     most = None if fitting.options.n_clusters is None else fitting.n_clusters
     least = min(fitting.options.min_clusters, fitting.views.n_samples)
+    workers, stop = fitting.workers, fitting.options.schedule.stop
+    if fitting.n_landmarks is not None and stop is not NEVER:
+        # it may take minutes, and before its end there is nothing to keep
+        workers = workers.until(stop, "looking for clusters")
     kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
-        tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks, kept
+        tables,
+        Bounds(least, most),
+        fitting.n_patterns,
+        workers,
+        fitting.n_landmarks,
+        kept,
+        fitting.listener,
     )
 
 
