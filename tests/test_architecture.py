@@ -21,6 +21,7 @@ ROOMS = [
     "pairs",
     "model",
     "auto",
+    "known",
     "placing",
     "search",
     "results",

@@ -14,6 +14,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.joint_losses import JointLoss
 from latentsimplex.model.problem import Fit, Listener, Problem
 from latentsimplex.options import Choices, Options, make_model
 from latentsimplex.pairs.absent_pairs import Followed, follow_fit
@@ -65,7 +66,10 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """A fit in its course: the views, what was asked for, and where and how the work is done."""
+    """A fit in its course: the views, what was asked for, and where and how the work is done.
+
+    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`).
+    """
 
     views: Views
     options: Options
@@ -76,6 +80,7 @@ class Fitting:
     workers: Workers
     backend: Backend
     listener: Listener
+    losses: tuple[JointLoss, ...] = ()
     eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
 
     @property
@@ -83,13 +88,20 @@ class Fitting:
         """How many samples all others are placed against; None is all."""
         return self.options.count_landmarks(self.views.n_samples)
 
+    @property
+    def tables(self) -> list[Any]:
+        """The views as tables of all samples."""
+        return [self.views.table_of_all(v) for v in range(len(self.views))]
+
     def take_samples(self, rows: Indices) -> Fitting:
         """Return the same fit to some of the samples."""
         if len(rows) == self.views.n_samples:
             return self
         backend = choose_backend(self.device, len(rows), self.workers)
         cache: EigenvectorCache = BoundedCache(CACHED_BYTES)
-        return replace(self, views=self.views.take_samples(rows), backend=backend, eigenvectors=cache)
+        losses = tuple(other.take(rows) for other in self.losses)
+        views = self.views.take_samples(rows)
+        return replace(self, views=views, backend=backend, losses=losses, eigenvectors=cache)
 
     def go_on(self, fit: Fit, reading: Reading, members: Any, seen: Indices, g: int | None = None) -> Fit:
         """Run EM again from a fit to some views, the pairs that they lack filled by what it found."""
@@ -155,4 +167,4 @@ class Fitting:
             followed,
         )
         stage = self.record_stage(name, reading, model.temperature, len(pairs))
-        return Problem(pairs, model, self.options.schedule), pairs.informative, stage
+        return Problem(pairs, model, self.options.schedule, self.losses), pairs.informative, stage

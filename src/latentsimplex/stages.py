@@ -17,8 +17,9 @@ import logging
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +32,14 @@ from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.fitting import Fitting, Found, Reading
+from latentsimplex.inputs.known_samples import Known, read_known
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
+from latentsimplex.known.informed_clusters import inform_splits
+from latentsimplex.known.known_losses import list_losses
+from latentsimplex.known.posterior import judge_memberships
 from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.joint_losses import check_losses
 from latentsimplex.model.problem import NOBODY
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
@@ -68,13 +74,33 @@ SEARCHED_CLUSTERS = 10
 """The most clusters that a search among many views looks for, where no number was given."""
 
 
-def run_stages(X: Any, options: Options) -> Results:
-    """Return what a fit to data finds."""
+class Given(NamedTuple):
+    """What a fit is given beside the views: classes of some samples, links, and losses that join EM's."""
+
+    y: Any = None
+    must_link: Any = None
+    cannot_link: Any = None
+    losses: Any = None
+
+    @property
+    def names_samples(self) -> bool:
+        """Whether classes or links are given."""
+        return any(each is not None for each in (self.y, self.must_link, self.cannot_link))
+
+
+NOTHING = Given()
+"""What a fit to views alone is given beside them."""
+
+
+def run_stages(X: Any, options: Options, given: Given = NOTHING) -> Results:
+    """Return what a fit to data finds, and what that says of labels and links."""
     views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
     if options.looks_for_splits(len(views)):
         views = leave_out_wordless(views)
     else:
         options.check_search()
+    known = read_known(*given[:3], views) if given.names_samples else None
+    losses = () if given.losses is None else check_losses(given.losses, views.n_samples)
     n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
     n_patterns = min(options.n_patterns, len(views))
     candidates = list_candidates(views.widths)
@@ -88,21 +114,27 @@ def run_stages(X: Any, options: Options) -> Results:
     progress = show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
-        fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
+        fitting = Fitting(
+            views, options, n_clusters, n_patterns, keep, device, workers, backend, listener, losses
+        )
         if options.looks_for_splits(len(views)):
-            found = refine_splits(fitting, find_splits(fitting), candidates)
+            shared = find_splits(fitting)
+            if known is not None:
+                shared = inform_splits(fitting.tables, shared, known, workers)
+            found = refine_splits(fitting, shared, candidates, known)
         else:
             reading, members = choose_reading(fitting, candidates)
-            found = search_for_patterns(fitting, reading, members)
+            # labels and links say where to look: memberships are what the views say there
+            searching = fitting if known is None else replace(fitting, losses=losses + list_losses(known))
+            found = search_for_patterns(searching, reading, members)
             if wants_refinement(found):
                 found = refine_memberships(fitting, found)
-            elif views.present is not None and found.search is not None:
+            elif found.search is not None and (views.present is not None or known is not None):
                 found = fill_again(fitting, found)
             if found.members is not None:
                 found = take_in_all_views(fitting, found)
-    results = assemble_results(
-        views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
-    )
+    told = (found.stages, options.settings, found.trees, known)
+    results = assemble_results(views, found.search, found.searched, found.informative, *told)
     return replace(results, references=find_references(views, results, options))
 
 
@@ -118,16 +150,18 @@ def find_references(views: Views, results: Results, options: Options) -> Referen
 def find_splits(fitting: Fitting) -> SharedClusters:
     """Look for clusters in each view, and in views together."""
     fitting.listener.stage("looking for clusters")
-    tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
     most = None if fitting.options.n_clusters is None else fitting.n_clusters
     least = min(fitting.options.min_clusters, fitting.views.n_samples)
     return find_shared_clusters(
-        tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks
+        fitting.tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks
     )
 
 
 def refine_splits(
-    fitting: Fitting, shared: SharedClusters, candidates: Mapping[int, list[AutoDiffusion]]
+    fitting: Fitting,
+    shared: SharedClusters,
+    candidates: Mapping[int, list[AutoDiffusion]],
+    known: Known | None = None,
 ) -> Found:
     """Find the memberships of samples in the clusters of splits."""
     groups, choices = shared.groups, fitting.options.choices
@@ -174,7 +208,10 @@ def refine_splits(
     if presence:
         fit = some.go_on(fit, reading, members, informative, n_clusters)
     W = np.array(
-        [settle_memberships(fitting, *each, landmarks) for each in zip(groups, fit.state.W, strict=True)]
+        [
+            settle_memberships(fitting, *each, landmarks, known)
+            for each in zip(groups, fit.state.W, strict=True)
+        ]
     )
     fit = fit._replace(state=fit.state._replace(W=W))
     found_with = Reading(choices, found_by, None)
@@ -184,10 +221,13 @@ def refine_splits(
     return Found(search, varying, informative, None, reading, (first, stage), trees)
 
 
-def settle_memberships(fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices) -> Array:
+def settle_memberships(
+    fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices, known: Known | None
+) -> Array:
     """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
     tables = [fitting.views.table_of_all(v) for v in group.members]
-    return settle_all(tables, group.tree, W, landmarks, fitting.workers)
+    judge = None if known is None else partial(judge_memberships, known=known)
+    return settle_all(tables, group.tree, W, landmarks, fitting.workers, judge)
 
 
 def choose_reading(
