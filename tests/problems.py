@@ -15,7 +15,7 @@ from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import Fit, Model, Problem, Schedule, State
 from latentsimplex.pairs.divergence import DIVERGENCES
-from latentsimplex.pairs.in_memory import InMemoryPairs, ViewReader
+from latentsimplex.pairs.in_memory import BlockPasses, InMemoryPairs, ViewReader
 from latentsimplex.search import runs
 from latentsimplex.search.states import spectral_state, state_from_groups, state_from_labels
 from latentsimplex.search.view_groups import find_structure, make_groups
@@ -126,7 +126,7 @@ def same_partition(a, b):
     return np.array_equal(np.equal.outer(a, a), np.equal.outer(b, b))
 
 
-class ArrayPairs:
+class ArrayPairs(BlockPasses):
     """Pair values given as an array (V, m), handed out in blocks of any size."""
 
     def __init__(self, F, block=2):

@@ -15,6 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 ROOMS = [
     "base",
+    "checkpoints",
     "inputs",
     "similarity",
     "neighbours",
@@ -34,6 +35,7 @@ ROOMS = [
     "progress",
     "fitting",
     "stages",
+    "resuming",
     "prediction",
     "frames",
     "estimator",

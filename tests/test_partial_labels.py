@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from latentsimplex import LatentSimplexPosition
+from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.model.joint_losses import BlockModel, CovariatePrior
 
 N = 150
@@ -152,3 +152,28 @@ def test_covariates_join_as_a_prior(far_apart):
 def test_losses_of_other_samples_are_refused(far_apart):
     with pytest.raises(ValueError, match=r"losses\[0\] does not fit 150 samples"):
         fit(far_apart[0], losses=[BlockModel(np.zeros((4, 4)))])
+
+
+def test_what_a_fit_says_of_labels_is_saved(far_apart, tmp_path):
+    views, truth = far_apart
+    y = [None if c < 0 else "abc"[c] for c in some_labels(truth, 3)]
+    model = fit(views, y, must_link=[(0, 3)], cannot_link=([(1, 2)], np.inf))
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model").known_
+    for name, value in vars(model.known_).items():
+        np.testing.assert_array_equal(getattr(again, name), value)
+    assert load(tmp_path / "model").doubts_frame("pandas").equals(model.doubts_frame("pandas"))
+
+
+def test_a_checkpoint_belongs_to_what_was_given(far_apart, tmp_path):
+    views, truth = far_apart
+    y = some_labels(truth, 3)
+    model = LatentSimplexPosition(n_init=1, random_state=0, n_jobs=1, checkpoint=tmp_path / "kept")
+    first = model.fit(views, y).known_
+    assert model.fit(views, y).known_.label_doubts.tolist() == pytest.approx(
+        first.label_doubts.tolist(), nan_ok=True
+    )
+    with pytest.raises(ValueError, match="checkpoint"):
+        model.fit(views, np.where(y == 0, -1, y))
+    with pytest.raises(ValueError, match="checkpoint"):
+        model.fit(views, y, losses=CovariatePrior(truth))

@@ -31,6 +31,7 @@ from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, f
 from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
+from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
 from latentsimplex.inputs.known_samples import Known, read_known
 from latentsimplex.inputs.views import Views, as_views
@@ -40,10 +41,15 @@ from latentsimplex.known.known_losses import list_losses
 from latentsimplex.known.posterior import judge_memberships
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.joint_losses import check_losses
-from latentsimplex.model.problem import NOBODY
+from latentsimplex.model.problem import NOBODY, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
-from latentsimplex.pairs.memory_budget import choose_storage, measure_size, read_memory_limit
+from latentsimplex.pairs.memory_budget import (
+    choose_storage,
+    estimate_bytes,
+    measure_size,
+    read_memory_limit,
+)
 from latentsimplex.pairs.on_device import find_device
 from latentsimplex.placing.references import References, keep_references
 from latentsimplex.progress import show_progress
@@ -55,8 +61,8 @@ from latentsimplex.search.runs import (
     NATS_BETWEEN,
     finish_on_all_views,
     mean_coassignment,
-    refine_labels,
     refit_on_second_similarity,
+    run_from_labels,
 )
 from latentsimplex.similarity import AutoDiffusion, Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
@@ -82,24 +88,28 @@ class Given(NamedTuple):
     cannot_link: Any = None
     losses: Any = None
 
-    @property
-    def names_samples(self) -> bool:
-        """Whether classes or links are given."""
-        return any(each is not None for each in (self.y, self.must_link, self.cannot_link))
-
 
 NOTHING = Given()
 """What a fit to views alone is given beside them."""
 
 
-def run_stages(X: Any, options: Options, given: Given = NOTHING) -> Results:
-    """Return what a fit to data finds, and what that says of labels and links."""
-    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
+def run_stages(
+    X: Any, options: Options, given: Given = NOTHING, checkpoint: Checkpoint | None = None
+) -> Results:
+    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one.
+
+    ``given`` is what is known of samples, and losses that join.
+    """
+    views = X
+    if not isinstance(X, Views):
+        views = as_views(
+            X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join
+        )
     if options.looks_for_splits(len(views)):
         views = leave_out_wordless(views)
     else:
         options.check_search()
-    known = read_known(*given[:3], views) if given.names_samples else None
+    known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
     losses = () if given.losses is None else check_losses(given.losses, views.n_samples)
     n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
     n_patterns = min(options.n_patterns, len(views))
@@ -114,13 +124,28 @@ def run_stages(X: Any, options: Options, given: Given = NOTHING) -> Results:
     progress = show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
+        if checkpoint is not None:
+            listener.stage(checkpoint.describe())
+            kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
+            keep = kept if estimate_bytes(size, kept) <= budget else keep
         fitting = Fitting(
-            views, options, n_clusters, n_patterns, keep, device, workers, backend, listener, losses
+            views,
+            options,
+            n_clusters,
+            n_patterns,
+            keep,
+            device,
+            workers,
+            backend,
+            listener,
+            checkpoint,
+            losses,
         )
         if options.looks_for_splits(len(views)):
             shared = find_splits(fitting)
             if known is not None:
-                shared = inform_splits(fitting.tables, shared, known, workers)
+                tables = [views.table_of_all(v) for v in range(len(views))]
+                shared = inform_splits(tables, shared, known, workers)
             found = refine_splits(fitting, shared, candidates, known)
         else:
             reading, members = choose_reading(fitting, candidates)
@@ -150,10 +175,12 @@ def find_references(views: Views, results: Results, options: Options) -> Referen
 def find_splits(fitting: Fitting) -> SharedClusters:
     """Look for clusters in each view, and in views together."""
     fitting.listener.stage("looking for clusters")
+    tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
     most = None if fitting.options.n_clusters is None else fitting.n_clusters
     least = min(fitting.options.min_clusters, fitting.views.n_samples)
+    kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
-        fitting.tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks
+        tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks, kept
     )
 
 
@@ -198,12 +225,16 @@ def refine_splits(
     followed = None
     if presence:
         followed = follow_labels([pattern_of.get(v, -1) for v in range(len(fitting.views))], begun)
-    problem, informative, stage = some.pose("refinement", reading, members, n_clusters, followed)
-    fit = refine_labels(
-        problem,
-        np.array([pattern_of[v] for v in informative]),
-        [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)],
-        fitting.listener.follow(0),
+    certain = [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)]
+    fit, informative, stage = some.ask(
+        "refinement",
+        reading,
+        members,
+        lambda problem, views: run_from_labels(
+            problem, np.array([pattern_of[v] for v in views]), certain, fitting.listener.follow(0)
+        ),
+        n_clusters,
+        followed,
     )
     if presence:
         fit = some.go_on(fit, reading, members, informative, n_clusters)
@@ -227,7 +258,8 @@ def settle_memberships(
     """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
     tables = [fitting.views.table_of_all(v) for v in group.members]
     judge = None if known is None else partial(judge_memberships, known=known)
-    return settle_all(tables, group.tree, W, landmarks, fitting.workers, judge)
+    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers, judge)
+    return fitting.recall("memberships", settle, group.members)
 
 
 def choose_reading(
@@ -253,20 +285,24 @@ def draw_members(fitting: Fitting) -> Indices | None:
 
 def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | None) -> Found:
     """Search for patterns and clusters from several starts."""
-    problem, informative, stage = fitting.pose("search", reading, members)
-    if not len(informative):
-        return Found(None, informative, informative, None, reading, (stage,))
-    search = search_from_starts(
-        problem,
-        fitting.n_clusters,
-        min(fitting.n_patterns, len(informative)),
-        fitting.options.n_init,
-        fitting.options.rng,
-        fitting.listener,
-        moves=reading.choices.search == "moves",
-        # memberships that only say where a refinement begins need not be known so well
-        nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
-    )
+
+    def search_among(problem: Problem, informative: Indices) -> Search | None:
+        if not len(informative):
+            return None
+        return search_from_starts(
+            problem,
+            fitting.n_clusters,
+            min(fitting.n_patterns, len(informative)),
+            fitting.options.n_init,
+            fitting.options.rng,
+            fitting.listener,
+            moves=reading.choices.search == "moves",
+            # memberships that only say where a refinement begins need not be known so well
+            nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
+        )
+
+    search, informative, stage = fitting.ask("search", reading, members, search_among)
+    members = None if search is None else members
     return Found(search, informative, informative, members, reading, (stage,))
 
 
@@ -283,13 +319,20 @@ def refine_memberships(fitting: Fitting, found: Found) -> Found:
     (choices, kernel, _, _), search = found.reading, found.search
     assert search is not None
     assert isinstance(kernel, AutoDiffusion)
+    before, members = search.fit, found.members
     choices = choices.for_coassignments() if kernel.scale == "local" else choices
-    kernel = kernel.for_refinement(mean_coassignment(search.fit))
+    kernel = kernel.for_refinement(mean_coassignment(before))
     reading = Reading(choices, kernel, fitting.measure_temperatures(choices, kernel))
-    followed = fitting.follow(search.fit, found.informative)
-    problem, informative, stage = fitting.pose("refinement", reading, found.members, None, followed)
-    search = search._replace(fit=refit_on_second_similarity(problem, search.fit, fitting.listener.follow(0)))
-    return Found(search, found.searched, informative, found.members, reading, (*found.stages, stage))
+    fit, informative, stage = fitting.ask(
+        "refinement",
+        reading,
+        members,
+        lambda problem, _: refit_on_second_similarity(problem, before, fitting.listener.follow(0)),
+        None,
+        fitting.follow(before, found.informative),
+    )
+    search = search._replace(fit=fit)
+    return Found(search, found.searched, informative, members, reading, (*found.stages, stage))
 
 
 def fill_again(fitting: Fitting, found: Found) -> Found:
@@ -303,9 +346,14 @@ def take_in_all_views(fitting: Fitting, found: Found) -> Found:
     """Go on with all views from where a fit to a part of them ended."""
     fitting.listener.stage("taking in all views")
     assert found.search is not None
-    followed = fitting.follow(found.search.fit, found.informative)
-    problem, informative, stage = fitting.pose("all views", found.reading, None, None, followed)
-    search = found.search._replace(
-        fit=finish_on_all_views(problem, found.search.fit, fitting.listener.follow(0))
+    before = found.search.fit
+    fit, informative, stage = fitting.ask(
+        "all views",
+        found.reading,
+        None,
+        lambda problem, _: finish_on_all_views(problem, before, fitting.listener.follow(0)),
+        None,
+        fitting.follow(before, found.informative),
     )
+    search = found.search._replace(fit=fit)
     return Found(search, found.searched, informative, None, found.reading, (*found.stages, stage))

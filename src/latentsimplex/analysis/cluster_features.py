@@ -25,6 +25,7 @@ from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.inputs.words import keep_present
 from latentsimplex.results.results import Results, results_of
 from latentsimplex.similarity import Precomputed
 
@@ -200,6 +201,10 @@ def read_again(results: Results, X: Any) -> Given:
     rows: Indices | slice = slice(None)
     if views.sample_names is not None and results.sample_names is not None:
         rows = _find_places(results.sample_names, views.sample_names, "sample")
+    if results.present is not None:
+        present = np.empty_like(results.present)
+        present[:, rows] = results.present[places]
+        views = keep_present(views, present)
     return Given(views, places, rows)
 
 

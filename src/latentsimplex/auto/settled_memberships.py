@@ -39,11 +39,17 @@ def settle_all(
     # of very many samples each search has the threads for itself
     neighbours = list(workers.map(find, coordinates, threaded=n <= COMPARED))
     placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept], workers)
+    judge_seen = None if judge is None else lambda settled: judge(spread_shares(settled, seen, n))
+    settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad, judge_seen)
+    return settled if len(seen) == n else spread_shares(settled, seen, n)
 
-    def spread(settled: Array) -> Array:
-        every = np.tile(settled.mean(axis=0), (n, 1))
-        every[seen] = settled
-        return every
 
-    judge_seen = None if judge is None else lambda settled: judge(spread(settled))
-    return spread(settle_memberships(neighbours, labels[seen], placed, tree.is_broad, judge_seen))
+def spread_shares(W: Array, seen: Indices, n: int) -> Array:
+    """Return memberships of n samples, given those of some of them; others have the shares of the clusters.
+
+    >>> spread_shares(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 2]), 3).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    every = np.tile(W.mean(axis=0), (n, 1))
+    every[seen] = W
+    return every

@@ -27,7 +27,7 @@ the last is the sum of joint losses over beta (:mod:`latentsimplex.model.joint_l
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -38,9 +38,19 @@ from latentsimplex.model.cluster_prices import list_prices
 from latentsimplex.model.descent import adam, mirror
 from latentsimplex.model.joint_losses import join_gradients, share_losses
 from latentsimplex.model.penalties import membership_penalty, weight_penalty
-from latentsimplex.model.problem import EMPTY, Expectation, Fit, Patterns, Problem, Schedule, State
-from latentsimplex.pairs.divergence import P_CLIP
-from latentsimplex.pairs.protocol import PairValues
+from latentsimplex.model.problem import (
+    EMPTY,
+    Expectation,
+    Fit,
+    Patterns,
+    Problem,
+    RunSoFar,
+    Schedule,
+    State,
+)
+from latentsimplex.pairs.divergence import P_CLIP, Divergence
+from latentsimplex.pairs.in_memory import WeightedSums
+from latentsimplex.pairs.protocol import Backend, Block, BlockOperations, PairValues
 
 SHORTEST_STEP = 1e-3
 """Steps are halved when they do not help; below this share of the first size EM stands still."""
@@ -49,13 +59,19 @@ SHORTEST_STEP = 1e-3
 def run(problem: Problem, state: State, callback: Callable[[int, Expectation], None] | None = None) -> Fit:
     """Alternate E and M steps until the paper's stopping rule, a standstill, ``max_iter`` or ``stop``.
 
-    The loss never rises (see :func:`em_step`). The last E step belongs to the returned state.
+    The loss never rises (see :func:`em_step`). The last E step belongs to the returned state. Where the problem has a
+    checkpoint, a run from the same state goes on from where it was when it was last kept.
     """
-    schedule = problem.schedule
+    schedule, bookmark = problem.schedule, None
+    curve, expected_curve = [], []
+    if problem.checkpoint is not None:
+        bookmark = problem.checkpoint.bookmark("EM", state, schedule.numbers, types=(RunSoFar, State))
+        state, curve, expected_curve = bookmark.found or RunSoFar(state, [], [])
     expectation = e_step(problem, state)
-    curve, expected_curve = [expectation.loss], [expectation.expected_loss]
+    curve = [*curve[:-1], expectation.loss]
+    expected_curve = [*expected_curve[:-1], expectation.expected_loss]
     converged = False
-    for iteration in range(schedule.max_iter + 1):
+    for iteration in range(len(curve) - 1, schedule.max_iter + 1):
         if callback is not None:
             callback(iteration, expectation)
         converged = has_converged(curve, schedule) or stands_still(state, schedule)
@@ -64,6 +80,8 @@ def run(problem: Problem, state: State, callback: Callable[[int, Expectation], N
         state, expectation = em_step(problem, state, expectation)
         curve.append(expectation.loss)
         expected_curve.append(expectation.expected_loss)
+        if bookmark is not None:
+            bookmark.keep(RunSoFar(state, curve[:], expected_curve[:]))
     return Fit(state, expectation, curve, expected_curve, converged)
 
 
@@ -89,26 +107,16 @@ def e_step(problem: Problem, state: State, before: Expectation | None = None) ->
     """
     pairs, model = problem.pairs, problem.model
     live, beta = state.lam > 0, 1 / model.temperature
-    A, H = pairs.backend.pair_terms(state.W[live], state.B[live], model.divergence)
-    log_lam = np.log(state.lam[live])
-    same = before is not None and len(A) == len(before.stat) == 1  # eta is 1 for every view
-    eta, stat = np.zeros((len(pairs), len(state.lam))), pairs.zeros(0 if same else len(A))
-
-    evidence = divergence = 0.0
-    for rows, F in pairs.blocks():
-        FA = pairs.multiply(F, A)
-        xp, u = array_namespace(FA), convert_like(pairs.weights[rows, None], FA)
-        K = u * (convert_like(H, FA) - FA + convert_like(pairs.constants[rows, None], FA))
-        logits = convert_like(log_lam, FA) - beta * K
-        largest = xp.amax(logits, 1, keepdims=True)
-        eta_b = xp.exp(logits - largest)
-        total = eta_b.sum(1, keepdims=True)
-        eta_b = eta_b / total
-        if not same:
-            pairs.add_statistics(stat, u * eta_b, F)
-        eta[rows, live] = to_host(eta_b)
-        evidence += float((largest + xp.log(total)).sum())
-        divergence += float((eta_b * K).sum())
+    d = int(live.sum())
+    same = before is not None and d == len(before.stat) == 1  # eta is 1 for every view
+    passed = pairs.pass_over(
+        Responsibilities(
+            state.W[live], state.B[live], np.log(state.lam[live]), beta, model.divergence, 0 if same else d
+        )
+    )
+    eta = np.zeros((len(pairs), len(state.lam)))
+    eta[:, live] = passed.rows
+    evidence, divergence = passed.sums.tolist()
     T = weight_penalty(state.lam)
     R = membership_penalty(state.W, live, model.penalty)
     other, shares = 0.0, None
@@ -120,20 +128,51 @@ def e_step(problem: Problem, state: State, before: Expectation | None = None) ->
         eta=eta,
         gamma=eta.sum(axis=0),
         mass=pairs.weights @ eta,
-        stat=before.stat if before is not None and same else pairs.backend.place(stat),
+        stat=before.stat if before is not None and same else pairs.backend.place(passed.stat),
         loss=(T - evidence + other) / beta + R,
         expected_loss=divergence + R + T + other / beta,
         shares=shares,
     )
 
 
+class Responsibilities(NamedTuple):
+    """The visit of an E step: the live patterns, of which ``n_sums`` are to have statistics, all or none."""
+
+    W: Array
+    B: Array
+    log_lam: Array
+    beta: float
+    divergence: Divergence
+    n_sums: int
+    given: None = None
+
+    def prepare(self, backend: Backend) -> tuple[Any, Array]:
+        """Return A (d, m), the packed a(q) of each pattern, and H (d), the sums of h(q)."""
+        return backend.pair_terms(self.W, self.B, self.divergence)
+
+    def visit(
+        self, block: Block, terms: tuple[Any, Array], stat: Any, pairs: BlockOperations
+    ) -> tuple[Array, Array]:
+        """Add (u eta)^T F of a block; return eta (b, d) of its views, and the sums of evidence and divergence."""
+        (A, H), F = terms, block.F
+        FA = pairs.multiply(F, A)
+        xp, u = array_namespace(FA), convert_like(block.weights[:, None], FA)
+        K = u * (convert_like(H, FA) - FA + convert_like(block.constants[:, None], FA))
+        logits = convert_like(self.log_lam, FA) - self.beta * K
+        largest = xp.amax(logits, 1, keepdims=True)
+        eta = xp.exp(logits - largest)
+        total = eta.sum(1, keepdims=True)
+        eta = eta / total
+        if self.n_sums:
+            pairs.add_statistics(stat, u * eta, F)
+        evidence = float((largest + xp.log(total)).sum())
+        return to_host(eta), np.array([evidence, float((eta * K).sum())])
+
+
 def collect_statistics(pairs: PairValues, eta: Array) -> tuple[Array, Array]:
     """Return the mass eta^T u (d,) and stat = (u eta)^T F (d, m) for given responsibilities (V, d)."""
     eta = pairs.weights[:, None] * eta
-    stat = pairs.zeros(eta.shape[1])
-    for rows, F in pairs.blocks():
-        pairs.add_statistics(stat, eta[rows], F)
-    return eta.sum(axis=0), pairs.backend.place(stat)
+    return eta.sum(axis=0), pairs.backend.place(pairs.pass_over(WeightedSums(eta)).stat)
 
 
 def maximise(problem: Problem, state: State, expectation: Expectation) -> State:

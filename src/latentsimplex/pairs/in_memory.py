@@ -11,7 +11,7 @@ bytes they are off by a 510th of their range at most, which thousands of pairs a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from latentsimplex.inputs.views import Views
 from latentsimplex.pairs.absent_pairs import Filling, Followed, fill_pairs
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.memory_budget import Storage, count_readers
-from latentsimplex.pairs.protocol import Backend, PairValues
+from latentsimplex.pairs.protocol import Backend, Block, BlockOperations, Passed, Visit
 from latentsimplex.similarity.kernel import (
     LEAST_EXPONENT,
     MOST_EXPONENT,
@@ -135,7 +135,57 @@ class ViewReader:
         return batches
 
 
-class InMemoryPairs:
+class BlockPasses:
+    """Passes over pair values whose blocks are at hand, one after the other."""
+
+    n_samples: int
+    constants: Array
+    weights: Array
+    workers: Workers
+    backend: Backend
+    blocks: Callable[[], Iterator[tuple[slice, Any]]]
+    values: Callable[[int], Any]
+    zeros: Callable[[int], Any]
+    multiply: Callable[[Any, Any], Any]
+    add_statistics: Callable[[Any, Any, Any], None]
+
+    def pass_over(self, visit: Visit) -> Passed:
+        """Return what a visit to every block of views finds."""
+        prepared, stat, given = visit.prepare(self.backend), self.zeros(visit.n_sums), visit.given
+        rows, total = [], np.zeros(1)
+        for at, F in self.blocks():
+            block = Block(F, self.constants[at], self.weights[at], None if given is None else given[at])
+            own, sums = visit.visit(block, prepared, stat, self)
+            rows.append(own)
+            total = total + sums
+        return Passed(np.concatenate(rows) if rows else np.empty(0), total, stat)
+
+    def subset(self, members: np.ndarray) -> SubsetPairs:
+        """Return the pair values of some of the views, in order, without a copy."""
+        return SubsetPairs(self, members)
+
+
+class WeightedSums(NamedTuple):
+    """The visit that adds up views: eta^T F for ``given`` weights eta (V, d)."""
+
+    given: Array
+
+    @property
+    def n_sums(self) -> int:
+        """One for each column of the weights."""
+        return self.given.shape[1]
+
+    def prepare(self, backend: Backend) -> None:
+        """Return nothing: there is nothing to prepare."""
+
+    def visit(self, block: Block, prepared: Any, stat: Any, pairs: BlockOperations) -> tuple[Array, Array]:
+        """Add eta^T F of a block."""
+        assert block.given is not None
+        pairs.add_statistics(stat, block.given, block.F)
+        return np.empty((len(block.given), 0)), np.zeros(1)
+
+
+class InMemoryPairs(BlockPasses):
     """The packed f(s) of every informative view, in blocks (:class:`latentsimplex.pairs.protocol.PairValues`).
 
     Parameters
@@ -293,10 +343,10 @@ class InMemoryPairs:
         return dequantise(kept, self._reader.divergence) if kept.dtype == np.uint8 else kept
 
 
-class SubsetPairs:
+class SubsetPairs(BlockPasses):
     """Pair values of some members of other pair values, without a copy."""
 
-    def __init__(self, pairs: PairValues, members: np.ndarray) -> None:
+    def __init__(self, pairs: BlockPasses, members: np.ndarray) -> None:
         self.n_samples, self.workers, self.backend = pairs.n_samples, pairs.workers, pairs.backend
         self.explained: BoundedCache[Any] = BoundedCache(0)
         self.constants, self.weights = pairs.constants[members], pairs.weights[members]

@@ -1,9 +1,17 @@
-"""What EM and the search ask of pair values, wherever they live, and of the backend that M steps run on."""
+"""What EM and the search ask of pair values, wherever they live, and of the backend that M steps run on.
+
+All that is asked of many views at once is a *pass* over them. A :class:`Visit` is small and travels to where blocks of
+pair values are (broadcast); there it is prepared once and applied to each block (map); rows of views are put in order,
+and sums are added up in that order (reduce). Whoever asks does not know whether blocks are in this process, on a GPU or
+with the workers of a cluster.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers
@@ -12,6 +20,60 @@ from latentsimplex.pairs.divergence import Divergence
 
 Objective = Callable[[Any, Any], tuple[Any, Any, Any]]
 """Maps memberships (d, n, g) and responses (d, g, g) to values (d,) and to gradients in both."""
+
+
+class Block(NamedTuple):
+    """A block of views as a pass comes upon it.
+
+    F (b, m) are pair values, ``constants`` (b,) and ``weights`` (b,) as of :class:`PairValues`, and ``given`` (b, k) is
+    what the visit has for each of the views, None if nothing.
+    """
+
+    F: Any
+    constants: Array
+    weights: Array
+    given: Array | None
+
+
+class Visit(Protocol):
+    """What a pass does with each block of views: a pure function of the block and of what the visit holds.
+
+    ``n_sums`` is the number of sums over views (m,) that it adds up, ``given`` (V, k) what it has for each view, if
+    anything: no place is sent more of it than its own rows.
+    """
+
+    @property
+    def n_sums(self) -> int: ...
+
+    @property
+    def given(self) -> Array | None: ...
+
+    def prepare(self, backend: Backend) -> Any:
+        """Return what all blocks of one place need, made there once."""
+
+    def visit(self, block: Block, prepared: Any, stat: Any, pairs: BlockOperations) -> tuple[Array, Array]:
+        """Add to ``stat`` (n_sums, m) in place; return a row for each view (b, ...), and small sums of all of them."""
+
+
+class Passed(NamedTuple):
+    """What a pass found: a row for each view (V, ...), small sums, and sums over views (n_sums, m)."""
+
+    rows: Array
+    sums: Array
+    stat: Any
+
+
+class BlockOperations(Protocol):
+    """What is done with a block of pair values where it is."""
+
+    def zeros(self, d: int) -> Any:
+        """Return zeros (d, m) where a pass over the views can add up statistics."""
+
+    def multiply(self, F: Any, A: Any) -> Any:
+        """Return F A^T (b, d) for a block F (b, m) and A (d, m), in double precision where there is one."""
+
+    def add_statistics(self, stat: Any, eta: Any, F: Any) -> None:
+        """Add eta^T F to ``stat`` (d, m) in place, for a block F (b, m) and its responsibilities (b, d)."""
 
 
 class PairValues(Protocol):
@@ -30,20 +92,14 @@ class PairValues(Protocol):
 
     def __len__(self) -> int: ...
 
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield ``rows, F[rows]`` over blocks of views, in order."""
+    def pass_over(self, visit: Visit) -> Passed:
+        """Return what a visit to every block of views finds: rows in order, sums added up in a fixed order."""
 
     def values(self, v: int) -> Any:
         """Return F[v]."""
 
-    def zeros(self, d: int) -> Any:
-        """Return zeros (d, m) where a pass over the views can add up statistics."""
-
-    def multiply(self, F: Any, A: Any) -> Any:
-        """Return F A^T (b, d) for a block F (b, m) and A (d, m), in double precision where there is one."""
-
-    def add_statistics(self, stat: Any, eta: Any, F: Any) -> None:
-        """Add eta^T F to ``stat`` (d, m) in place, for a block F (b, m) and its responsibilities (b, d)."""
+    def subset(self, members: np.ndarray) -> PairValues:
+        """Return the pair values of some of the views, in order, without a copy."""
 
 
 class Backend(Protocol):

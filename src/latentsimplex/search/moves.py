@@ -18,7 +18,6 @@ from latentsimplex.base.arrays import convert_like, is_tensor, stack
 from latentsimplex.base.types import Array
 from latentsimplex.model.em import m_step
 from latentsimplex.model.problem import EMPTY, Fit, Patterns, Problem, State, used_columns
-from latentsimplex.pairs.in_memory import SubsetPairs
 from latentsimplex.pairs.protocol import PairValues
 from latentsimplex.search.states import label_memberships, state_from_groups
 from latentsimplex.search.view_groups import (
@@ -269,4 +268,4 @@ def in_second_half(pairs: PairValues, members: np.ndarray) -> np.ndarray:
     """Return which of some views are in the second half when k-means parts them in two; fewer than two are not."""
     if len(members) < 2:
         return np.zeros(len(members), dtype=bool)
-    return group_views(SubsetPairs(pairs, members), 2, np.random.default_rng(SPLIT_SEED)) == 1
+    return group_views(pairs.subset(members), 2, np.random.default_rng(SPLIT_SEED)) == 1

@@ -23,7 +23,7 @@ from latentsimplex.base.types import Array
 from latentsimplex.model.cluster_prices import ClusterPrice
 from latentsimplex.model.em import collect_statistics
 from latentsimplex.model.problem import Model, Problem
-from latentsimplex.pairs.protocol import PairValues
+from latentsimplex.pairs.protocol import Backend, Block, BlockOperations, PairValues
 
 LLOYD_ITERATIONS = 30
 NO_VIEWS = 1e-6
@@ -57,23 +57,50 @@ def _spread_centres(pairs: PairValues, k: int, rng: np.random.Generator) -> Any:
     centres = [pairs.values(int(rng.integers(V)))]
     nearest = np.full(V, np.inf)
     while len(centres) < k:
-        distances = [to_host(((F - centres[-1]) ** 2).sum(-1)) for _, F in pairs.blocks()]
-        nearest = np.minimum(nearest, np.concatenate(distances))
+        nearest = np.minimum(nearest, pairs.pass_over(DistancesFrom(centres[-1])).rows)
         total = nearest.sum()
         pick = rng.choice(V, p=nearest / total) if total > 0 else rng.integers(V)
         centres.append(pairs.values(int(pick)))
     return stack(centres)
 
 
+class DistancesFrom(NamedTuple):
+    """The visit that measures how far each view is from one (m,): squared distances of pair values."""
+
+    centre: Any
+    n_sums: int = 0
+    given: None = None
+
+    def prepare(self, backend: Backend) -> None:
+        """Return nothing: there is nothing to prepare."""
+
+    def visit(self, block: Block, prepared: None, stat: Any, pairs: BlockOperations) -> tuple[Array, Array]:
+        """Return the squared distance of each view of a block (b,)."""
+        return to_host(((block.F - convert_like(self.centre, block.F)) ** 2).sum(-1)), np.zeros(1)
+
+
 def _assign_views(pairs: PairValues, centres: Any) -> tuple[np.ndarray, Any]:
     """Return the nearest centre of each view and the sum of the views of each centre."""
-    norms = to_host((centres**2).sum(-1))
-    labels = np.empty(len(pairs), dtype=np.intp)
-    sums = pairs.zeros(len(centres))
-    for rows, F in pairs.blocks():
-        labels[rows] = np.argmin(norms - 2 * to_host(pairs.multiply(F, centres)), axis=1)
-        pairs.add_statistics(sums, np.eye(len(centres))[labels[rows]], F)
-    return labels, sums
+    passed = pairs.pass_over(NearestCentres(centres, len(centres)))
+    return passed.rows, passed.stat
+
+
+class NearestCentres(NamedTuple):
+    """The visit that finds the nearest of k centres (k, m) of each view, and adds up the views of each centre."""
+
+    centres: Any
+    n_sums: int
+    given: None = None
+
+    def prepare(self, backend: Backend) -> Array:
+        """Return the squared norms of the centres (k,)."""
+        return to_host((self.centres**2).sum(-1))
+
+    def visit(self, block: Block, norms: Array, stat: Any, pairs: BlockOperations) -> tuple[Array, Array]:
+        """Return the nearest centre of each view of a block (b,), and add the views to the sums of theirs."""
+        labels = np.argmin(norms - 2 * to_host(pairs.multiply(block.F, self.centres)), axis=1)
+        pairs.add_statistics(stat, np.eye(self.n_sums)[labels], block.F)
+        return labels, np.zeros(1)
 
 
 class Group(NamedTuple):
