@@ -91,3 +91,10 @@ def test_what_cannot_be_read(given, message):
 def test_soft_links_may_contradict_one_another():
     known = read(must=[(0, 1), (1, 2)], cannot=([(0, 2)], np.inf))
     assert len(known.must.pairs) == 2
+
+
+def test_a_dict_names_some_samples():
+    assert read({"a": "x", "d": "y", "e": None}, views=NAMED).labels.tolist() == [0, -1, -1, 1, -1]
+    assert read({"0": "x", 3: "y"}).labels.tolist() == [0, -1, -1, 1, -1]
+    with pytest.raises(ValueError, match="y has 'z', which is no sample"):
+        read({"z": 1}, views=NAMED)

@@ -4,6 +4,7 @@
 given                      read as
 ========================== ==========================================================================================
 ``y``                      a class for each sample; -1, None and missing values are unknown
+``y``, a dict              classes by sample; those that it does not name are unknown
 links                      pairs (m, 2), or groups of samples: a list of lists, each of two samples or more
 ``(links, weight)``        the same, each counted so many times as sure; one weight, or one for each pair or group
 weight ``inf``             links that are kept to exactly; others may be wrong
@@ -93,6 +94,11 @@ def read_classes(y: Any, views: Views) -> tuple[np.ndarray, Indices]:
     n = views.n_samples
     if y is None:
         return np.empty(0, dtype=object), np.full(n, UNKNOWN, dtype=np.intp)
+    if isinstance(y, Mapping):
+        find, named = _sample_finder("y", views), {}
+        for sample, each in y.items():
+            named[find(sample)] = each
+        y = [named.get(i) for i in range(n)]
     values = _match_names(y, views) if hasattr(y, "index") and hasattr(y, "to_numpy") else y
     given = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if given and all(isinstance(each, (list, np.ndarray)) and len(each) == 1 for each in given):
@@ -208,6 +214,8 @@ def _sample_finder(name: str, views: Views) -> Any:
     def find(sample: Any) -> int:
         if isinstance(sample, str) and sample in places:
             return places[sample]
+        if isinstance(sample, str) and not places and sample.isdecimal():  # a file has text alone
+            sample = int(sample)
         is_index = isinstance(sample, (int, np.integer)) and not isinstance(sample, (bool, np.bool_))
         if is_index and 0 <= sample < n:
             return int(sample)
