@@ -12,14 +12,14 @@ from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
 from latentsimplex.checkpoints.pieces import make_key
 from latentsimplex.inputs.fingerprint import fingerprint_views
-from latentsimplex.inputs.known_samples import read_known
+from latentsimplex.inputs.known_samples import NOTHING, Given, read_known
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.joint_losses import check_losses
 from latentsimplex.options import Options
 from latentsimplex.results.parameters import encode_parameters
 from latentsimplex.results.results import Results
 from latentsimplex.results.save_load import load_results, save_results
-from latentsimplex.stages import NOTHING, Given, open_views, run_stages
+from latentsimplex.stages import open_views, run_stages
 
 FINISHED = "finished.model"
 """The file with the result of a fit that has ended; it is a model file like any other."""
