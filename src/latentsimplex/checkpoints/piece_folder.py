@@ -26,8 +26,9 @@ from latentsimplex.checkpoints.pieces import DAMAGE, OtherPiece, read_piece, wri
 FORMAT = "latentsimplex checkpoint"
 IDENTITY, ENDING = "checkpoint.json", ".npz"
 """The file that says what a checkpoint is of, and how names of pieces end."""
-BETWEEN_WRITES, PACE = 2.0, 100
-"""Seconds between two times of writing, at least, and how many times longer than the last of them took."""
+BETWEEN_WRITES, PACE = 10.0, 100
+"""Seconds between two times of writing, at least, and how many times longer than the last of them took. The first time
+a search may have twenty pieces to write, which took 0.3 seconds on a busy disk."""
 ANEW = "give another folder, or delete this one to begin anew"
 """What to do about a checkpoint that a fit cannot go on from."""
 
