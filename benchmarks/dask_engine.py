@@ -49,7 +49,7 @@ def make_cluster(n_workers: int, memory: str) -> Any:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         memory_limit=memory,
     )
 

@@ -39,14 +39,21 @@ from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.problem import NEVER, NOBODY, Listener
 from latentsimplex.options import Options
-from latentsimplex.pairs.memory_budget import choose_storage, measure_size, read_memory_limit
+from latentsimplex.pairs.memory_budget import (
+    SHARE_OF_FREE,
+    choose_storage,
+    measure_size,
+    read_memory_limit,
+)
 from latentsimplex.pairs.on_device import find_device
 from latentsimplex.results.estimates import assemble_results
 from latentsimplex.results.results import Results
 from latentsimplex.similarity import Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
 from latentsimplex.stages import (
+    NOTHING,
     REFINED_BY,
+    Given,
     draw_members,
     find_patterns,
     listen_to,
@@ -55,8 +62,13 @@ from latentsimplex.stages import (
 )
 
 
-def run_on_cluster(X: Any, options: Options) -> Results:
+def run_on_cluster(X: Any, options: Options, given: Given = NOTHING) -> Results:
     """Return what a fit to data finds, the work being done by the workers of a cluster."""
+    if any(each is not None for each in given):
+        raise ValueError(
+            "y, must_link, cannot_link and losses are not for fits on a cluster: give them with engine=None, or fit "
+            "the views alone."
+        )
     with connect_to(options.engine) as cluster, Workers(options.n_jobs) as workers:
         sharded = send_views(cluster, read_views(X, options))
         with listen_to(options) as listener:
@@ -138,14 +150,17 @@ def explore(
     """
     from distributed import get_worker
 
-    views, n_threads = rebuild_views(views, order, parts), get_worker().state.nthreads
+    worker, views = get_worker(), rebuild_views(views, order, parts)
+    n_threads, budget = worker.state.nthreads, read_memory_limit(options.memory_limit)
+    if options.memory_limit is None and worker.memory_manager.memory_limit:
+        budget = min(budget, int(SHARE_OF_FREE * worker.memory_manager.memory_limit))
     is_split = options.looks_for_splits(len(views))
     n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
     n_landmarks = options.count_landmarks(views.n_samples)
     size = measure_size(
         views, options.kernel, n_patterns, n_threads, REFINED_BY if is_split else None, n_landmarks
     )
-    keep = choose_storage(size._replace(n_views=len(order)), read_memory_limit(options.memory_limit))
+    keep = choose_storage(size._replace(n_views=len(order)), budget)
     device = None if options.device == "cpu" else find_device(options.device)
     with Workers(n_threads) as workers:
         backend = choose_backend(device, views.n_samples, workers)
