@@ -249,6 +249,17 @@ def test_other_data_and_other_settings_are_refused(tmp_path, data, settings, tol
         fit(tmp_path / "kept", data, **settings)
 
 
+def test_a_fit_with_labels_and_one_without_are_two(tmp_path):
+    y = np.where(np.arange(len(DATA[0])) < 6, np.arange(len(DATA[0])) % 3, -1)
+    told = "of other labels, links or losses: give another folder"
+    LatentSimplexPosition(random_state=0, checkpoint=tmp_path / "with").fit(DATA, y)
+    with pytest.raises(ValueError, match=told):
+        fit(tmp_path / "with")
+    fit(tmp_path / "without")
+    with pytest.raises(ValueError, match=told):
+        LatentSimplexPosition(random_state=0, checkpoint=tmp_path / "without").fit(DATA, y)
+
+
 def test_settings_that_do_not_change_the_answer_may_change(tmp_path):
     one = fit(tmp_path / "kept")
     assert_same(fit(tmp_path / "kept", n_jobs=1, memory_limit="2GB", verbose=False), one)

@@ -148,7 +148,7 @@ def _agree(path: Path, identity: Mapping[str, Any], drawn: Mapping[str, Any]) ->
         return wanted
     try:
         found = json.loads((path / IDENTITY).read_text(encoding="utf-8"))
-        is_whole = found["format"] == FORMAT and found.keys() >= wanted.keys()
+        is_whole = found["format"] == FORMAT and found.keys() >= {"version", *drawn}
     except (ValueError, LookupError, TypeError):
         is_whole = False
     if not is_whole:
@@ -158,10 +158,11 @@ def _agree(path: Path, identity: Mapping[str, Any], drawn: Mapping[str, Any]) ->
             f"The checkpoint in {str(path)!r} is of latentsimplex {found['version']} and this is {__version__}: "
             f"{ANEW}."
         )
-    for name in identity:
-        if found[name] != wanted[name]:
+    for name in (*identity, *(found.keys() - wanted.keys())):
+        mine, theirs = wanted.get(name), found.get(name)
+        if mine != theirs:
             raise ValueError(
-                f"The checkpoint in {str(path)!r} is of {_tell_difference(name, found[name], wanted[name])}: {ANEW}."
+                f"The checkpoint in {str(path)!r} is of {_tell_difference(name, theirs, mine)}: {ANEW}."
             )
     return found
 
