@@ -37,7 +37,7 @@ def resume_stages(X: Any, options: Options, given: Given = NOTHING) -> Results:
     is_drawn, views = options.settings["random_state"] is None, open_views(X, options)
     identity = {"data": fingerprint_views(views), "settings": describe_settings(options)}
     if any(each is not None for each in given):
-        identity["given"] = fingerprint_given(given, views)
+        identity["labels, links or losses"] = fingerprint_given(given, views)
     drawn = {"seed": int(options.rng.integers(SEEDS)) if is_drawn else None}
     with open_folder(options.checkpoint, identity, drawn) as folder:
         if (results := read_finished(folder, views, options)) is not None:
