@@ -88,8 +88,8 @@ class Kept(NamedTuple):
 class Fitting:
     """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept.
 
-    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views where
-    it is not this process that holds them, or its GPU.
+    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views
+    where it is not this process that holds them, or its GPU.
     """
 
     views: Views
