@@ -109,7 +109,7 @@ def measure_kills(arguments: argparse.Namespace) -> dict[str, Any]:
         started = time.perf_counter()
         expected = fit(views, arguments.seed, engine=client)
         takes = time.perf_counter() - started
-    moments, alike, bits = [], 0, 0
+    moments, alike, bits, came_too_late = [], 0, 0, 0
     for _ in range(
         arguments.kills
     ):  # a cluster each: the nanny of a killed worker need not bring it back in time
@@ -119,6 +119,7 @@ def measure_kills(arguments: argparse.Namespace) -> dict[str, Any]:
             timer = Timer(moments[-1] * takes, os.kill, (victim, signal.SIGKILL))
             timer.start()
             found = fit(views, arguments.seed, engine=client)
+            came_too_late += timer.is_alive()
             timer.cancel()
             alike += same(found, expected)
             bits += np.array_equal(found.view_responsibilities_, expected.view_responsibilities_)
@@ -128,6 +129,7 @@ def measure_kills(arguments: argparse.Namespace) -> dict[str, Any]:
             )
     return {
         "kills": arguments.kills,
+        "after the fit": came_too_late,
         "same labels": alike,
         "same bits": bits,
         "moments": moments,
