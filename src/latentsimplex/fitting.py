@@ -109,7 +109,8 @@ class Fitting:
         """Return the temperature of each view (V,) with a kernel; None where the user gave one."""
         if choices.temperature is not None:
             return None
-        return view_temperatures(self.views, kernel, DIVERGENCES[choices.divergence], self.workers)
+        divergence = DIVERGENCES[choices.divergence]
+        return view_temperatures(self.views, kernel, divergence, self.workers, self.eigenvectors)
 
     def record_stage(self, name: str, reading: Reading, temperature: float, n_views: int) -> Stage:
         """Return the record of a stage."""
