@@ -1,4 +1,4 @@
-"""Compiled loops over neighbour graphs: joining them, the steps of Lanczos' method, and the edges that cuts cross.
+"""Compiled loops over neighbour graphs: who is nearest, edges, steps of Lanczos' method, and edges that cuts cross.
 
 A graph is held by rows (CSR): the neighbours of sample i are ``ends[starts[i] : starts[i + 1]]``, in any order.
 """
@@ -8,10 +8,48 @@ from __future__ import annotations
 import numpy as np
 
 from latentsimplex.base.compiled import compiled, compiled_exactly
+from latentsimplex.base.float_math import FIRST_GUESS, LANES, select_kth
 from latentsimplex.base.types import Array, Indices
 
 EXHAUSTED = 1e-10
 """The length of a step of Lanczos' method that leads nowhere new."""
+
+
+@compiled
+def choose_nearest(
+    heights: Array, lengths: Array, first: int, sizes: Indices, near: Indices
+) -> None:  # pragma: no cover
+    """Write the nearest of all samples into ``near`` (b, k), for each of b samples from ``first`` on.
+
+    Squared distances from all samples are ``heights`` (b, n) and the ``lengths`` (n,) of both. Sizes rise to k: the
+    nearest of each come before the others, in no order, and of equal ones the first are taken.
+    """
+    n_rows, n = heights.shape
+    row = np.empty(-(-n // LANES) * LANES, np.float32)
+    row[n:] = np.inf
+    bits, guesses = row.view(np.int32), np.empty(len(sizes), np.int64)
+    guesses[:] = FIRST_GUESS
+    for i in range(n_rows):
+        own = lengths[first + i]
+        for j in range(n):
+            row[j] = max(heights[i, j] + lengths[j] + own, 0.0)
+        row[first + i] = np.inf  # no sample is its own neighbour
+        who, kept, inner, last_tied = near[i], 0, np.int32(-1), -1
+        for s in range(len(sizes)):
+            size = sizes[s]
+            guesses[s] = select_kth(bits, size - 1, guesses[s])
+            edge = np.int32(guesses[s])
+            for j in range(n):
+                if bits[j] < edge and (bits[j] > inner or (bits[j] == inner and j > last_tied)):
+                    who[kept] = j
+                    kept += 1
+            for j in range(last_tied + 1 if edge == inner else 0, n):
+                if kept == size:
+                    break
+                if bits[j] == edge:
+                    who[kept], last_tied = j, j
+                    kept += 1
+            inner = edge
 
 
 @compiled
