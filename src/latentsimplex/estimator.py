@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils import Tags
 
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
+from latentsimplex.engines.cluster_stages import run_on_cluster
 from latentsimplex.frames import MakesFrames
 from latentsimplex.options import PAPER, check_settings, resolve_options
 from latentsimplex.prediction import PlacesNewData
@@ -19,6 +21,7 @@ from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.fit_warnings import warn_of_weak_results
 from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
 from latentsimplex.results.save_load import load_results, save_results
+from latentsimplex.resuming import resume_stages
 from latentsimplex.similarity import Precomputed
 from latentsimplex.stages import run_stages
 
@@ -49,6 +52,12 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     n_landmarks : "auto", int or None
         Samples that all others are placed against; all of them shape graphs of the nearest neighbours. "auto" is 5,000
         beyond 10,000 samples, and none up to there; None compares all with all. For up to 12 views.
+    engine : None, dask.distributed.Client or str
+        Who does the work: this process, or the workers of a Dask cluster, given as a client or as the address of its
+        scheduler (``pip install "latentsimplex[dask]"``). Labels are the same. ``save`` does not keep it.
+    checkpoint : str, path or None
+        A folder, new or of an earlier fit: state is kept there, and a fit of the same data and settings goes on from
+        it. The folder of a fit that has ended gives its result (:doc:`/long_fits`).
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
         one of two scales, and how features are compared, by the evidence for clusters.
@@ -196,6 +205,8 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         missing: str = "raise",
         join: str = "strict",
         n_landmarks: int | str | None = "auto",
+        engine: Any = None,
+        checkpoint: Any = None,
         similarity: Any = "auto",
         divergence: str = "auto",
         response: str = "auto",
@@ -219,6 +230,8 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         self.missing = missing
         self.join = join
         self.n_landmarks = n_landmarks
+        self.engine = engine
+        self.checkpoint = checkpoint
         self.similarity = similarity
         self.divergence = divergence
         self.response = response
@@ -259,7 +272,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         -------
         self
         """
-        results = run_stages(X, resolve_options(self.get_params(deep=False)))
+        options = resolve_options(self.get_params(deep=False))
+        run = resume_stages if options.checkpoint is not None else run_stages
+        results = run(X, options) if options.engine is None else run_on_cluster(X, options)
         warn_of_weak_results(results, self.min_clusters)
         return self._show(results)
 
@@ -321,6 +336,14 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         from latentsimplex.report import write_report  # slow to import: it draws, and fills a template
 
         write_report(self, path, data)
+
+    def __sklearn_clone__(self) -> LatentSimplexPosition:
+        """Return an unfitted estimator with the same parameters; a client is shared, as there is no copy of one."""
+        plain = copy(self)
+        plain.engine = None
+        clone = BaseEstimator.__sklearn_clone__(plain)
+        clone.engine = self.engine
+        return clone
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "results_")

@@ -14,15 +14,17 @@ all views      takes in all views, where there were so many that a random part w
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import choose_comparisons
+from latentsimplex.auto.choose_similarity import choose_comparisons, tells_something
 from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.neighbour_votes import draw_landmarks
 from latentsimplex.auto.settled_memberships import settle_all
@@ -30,14 +32,21 @@ from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, f
 from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
+from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
+from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.problem import NOBODY
+from latentsimplex.model.problem import NEVER, NOBODY, Listener, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
-from latentsimplex.pairs.memory_budget import choose_storage, measure_size, read_memory_limit
+from latentsimplex.pairs.memory_budget import (
+    choose_storage,
+    estimate_bytes,
+    measure_size,
+    read_memory_limit,
+)
 from latentsimplex.pairs.on_device import find_device
 from latentsimplex.placing.references import References, keep_references
 from latentsimplex.progress import show_progress
@@ -64,46 +73,96 @@ of the views has ten of them then, whose mean is three times less noisy than a v
 REFINED_BY, REFINED_CLUSTER = 2500, 20
 """Landmarks: the samples whose pairs EM reads where there are more, and the fewest of each cluster among them. Others
 are given the memberships of the nearest ones, and votes of all samples."""
-SEARCHED_CLUSTERS = 10
-"""The most clusters that a search among many views looks for, where no number was given."""
+
+STORED_BY = ("zarr", "dask", "dask_expr")
+"""Libraries whose arrays and frames are read in parts."""
 
 
-def run_stages(X: Any, options: Options) -> Results:
-    """Return what a fit to data finds."""
-    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
-    if options.looks_for_splits(len(views)):
-        views = leave_out_wordless(views)
-    else:
-        options.check_search()
-    n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
-    n_patterns = min(options.n_patterns, len(views))
+def run_stages(X: Any, options: Options, checkpoint: Checkpoint | None = None) -> Results:
+    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one."""
+    progress, views = listen_to(options), read_views(X, options)
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
     n_jobs, n_landmarks = count_threads(options.n_jobs), options.count_landmarks(views.n_samples)
+    n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
     size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
     keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
-    heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
-    progress = show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
-        fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
-        if options.looks_for_splits(len(views)):
-            found = refine_splits(fitting, find_splits(fitting), candidates)
-        else:
-            reading, members = choose_reading(fitting, candidates)
-            found = search_for_patterns(fitting, reading, members)
-            if wants_refinement(found):
-                found = refine_memberships(fitting, found)
-            elif views.present is not None and found.search is not None:
-                found = fill_again(fitting, found)
-            if found.members is not None:
-                found = take_in_all_views(fitting, found)
+        if checkpoint is not None:
+            listener.stage(checkpoint.describe())
+            kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
+            keep = kept if estimate_bytes(size, kept) <= budget else keep
+        fitting = Fitting(
+            views, options, n_clusters, n_patterns, keep, device, workers, backend, listener, checkpoint
+        )
+        found = find_patterns(fitting, candidates)
+        if found.members is not None:
+            found = take_in_all_views(fitting, found)
     results = assemble_results(
         views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
     )
     return replace(results, references=find_references(views, results, options))
+
+
+def read_views(X: Any, options: Options) -> Views:
+    """Return the views of data, or raise ValueError for what a fit cannot do with them."""
+    views = X if isinstance(X, Views) else open_views(X, options)
+    if options.looks_for_splits(len(views)):
+        return leave_out_wordless(views)
+    options.check_search()
+    return views
+
+
+def open_views(X: Any, options: Options) -> Views:
+    """Return data of any form as views.
+
+    Tables that are read in parts are checked here, unless the workers of a cluster will read them.
+    """
+    precomputed = isinstance(options.kernel, Precomputed)
+    if not is_stored(X):
+        return as_views(X, options.views, precomputed, options.missing, options.join)
+    views = as_stored_views(X, options.views, options.missing, precomputed)
+    return check_stored_views(views) if options.engine is None else views
+
+
+def is_stored(X: Any) -> bool:
+    """Return whether data lie in files or are yet to be computed, and are read in parts: a table, or several.
+
+    A slice of a memory-mapped array is not: it does not know where in its file it begins.
+    """
+    if isinstance(X, (Mapping, list, tuple)):
+        parts = X.values() if isinstance(X, Mapping) else X
+        return len(X) > 0 and all(not isinstance(part, str) and is_stored(part) for part in parts)
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    if isinstance(X, np.memmap):
+        return X.ndim == 2 and not isinstance(X.base, np.ndarray) and bool(X.filename)
+    if type(X).__module__.partition(".")[0] not in STORED_BY:
+        return False
+    return type(X).__name__ == "Group" or len(X.shape) == 2
+
+
+def listen_to(options: Options) -> AbstractContextManager[Listener]:
+    """Return who hears of the progress of a fit."""
+    heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
+    return show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
+
+
+def find_patterns(fitting: Fitting, candidates: Mapping[int, list[AutoDiffusion]]) -> Found:
+    """Return the patterns and the memberships of all views or, where these are very many, of a part of them."""
+    views = fitting.views
+    if fitting.options.looks_for_splits(len(views)):
+        return refine_splits(fitting, find_splits(fitting), candidates)
+    reading, members = choose_reading(fitting, candidates)
+    found = search_for_patterns(fitting, reading, members)
+    if wants_refinement(found):
+        return refine_memberships(fitting, found)
+    if views.present is not None and found.search is not None:
+        return fill_again(fitting, found)
+    return found
 
 
 def find_references(views: Views, results: Results, options: Options) -> References | None:
@@ -121,8 +180,19 @@ def find_splits(fitting: Fitting) -> SharedClusters:
     tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
     most = None if fitting.options.n_clusters is None else fitting.n_clusters
     least = min(fitting.options.min_clusters, fitting.views.n_samples)
+    workers, stop = fitting.workers, fitting.options.schedule.stop
+    if fitting.n_landmarks is not None and stop is not NEVER:
+        # it may take minutes, and before its end there is nothing to keep
+        workers = workers.until(stop, "looking for clusters")
+    kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
-        tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks
+        tables,
+        Bounds(least, most),
+        fitting.n_patterns,
+        workers,
+        fitting.n_landmarks,
+        kept,
+        fitting.listener,
     )
 
 
@@ -164,12 +234,16 @@ def refine_splits(
     followed = None
     if presence:
         followed = follow_labels([pattern_of.get(v, -1) for v in range(len(fitting.views))], begun)
-    problem, informative, stage = some.pose("refinement", reading, members, n_clusters, followed)
-    fit = run_from_labels(
-        problem,
-        np.array([pattern_of[v] for v in informative]),
-        [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)],
-        fitting.listener.follow(0),
+    certain = [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)]
+    fit, informative, stage = some.ask(
+        "refinement",
+        reading,
+        members,
+        lambda problem, views: run_from_labels(
+            problem, np.array([pattern_of[v] for v in views]), certain, fitting.listener.follow(0)
+        ),
+        n_clusters,
+        followed,
     )
     if presence:
         fit = some.go_on(fit, reading, members, informative, n_clusters)
@@ -187,7 +261,8 @@ def refine_splits(
 def settle_memberships(fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices) -> Array:
     """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
     tables = [fitting.views.table_of_all(v) for v in group.members]
-    return settle_all(tables, group.tree, W, landmarks, fitting.workers)
+    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers)
+    return fitting.recall("memberships", settle, group.members)
 
 
 def choose_reading(
@@ -197,36 +272,40 @@ def choose_reading(
     choices, kernel, evidence = fitting.options.choices, fitting.options.kernel, None
     if kernel is None:
         kernel, evidence = fitting.choose_similarity(candidates)
-    members = draw_members(fitting)
+    members = draw_members(fitting.views, fitting.options, fitting.n_patterns)
     return Reading(choices, kernel, fitting.measure_temperatures(choices, kernel), evidence), members
 
 
-def draw_members(fitting: Fitting) -> Indices | None:
+def draw_members(views: Views, options: Options, n_patterns: int) -> Indices | None:
     """Return the views to search among, in order; None where a search with moves looks at all of them."""
-    views, most = fitting.views, SEARCHED_VIEWS * fitting.n_patterns
-    if fitting.options.choices.search == "plain" or len(views) <= most:
+    most = SEARCHED_VIEWS * n_patterns
+    if options.choices.search == "plain" or len(views) <= most:
         return None
-    order = fitting.options.rng.permutation(len(views)).tolist()
-    found = np.sort(list(islice((v for v in order if find_varying(views.table(v)).any()), most)))
+    order = options.rng.permutation(len(views)).tolist()
+    found = np.sort(list(islice((v for v in order if tells_something(views, v)), most)))
     return found if len(found) == most else None
 
 
 def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | None) -> Found:
     """Search for patterns and clusters from several starts."""
-    problem, informative, stage = fitting.pose("search", reading, members)
-    if not len(informative):
-        return Found(None, informative, informative, None, reading, (stage,))
-    search = search_from_starts(
-        problem,
-        fitting.n_clusters,
-        min(fitting.n_patterns, len(informative)),
-        fitting.options.n_init,
-        fitting.options.rng,
-        fitting.listener,
-        moves=reading.choices.search == "moves",
-        # memberships that only say where a refinement begins need not be known so well
-        nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
-    )
+
+    def search_among(problem: Problem, informative: Indices) -> Search | None:
+        if not len(informative):
+            return None
+        return search_from_starts(
+            problem,
+            fitting.n_clusters,
+            min(fitting.n_patterns, len(informative)),
+            fitting.options.n_init,
+            fitting.options.rng,
+            fitting.listener,
+            moves=reading.choices.search == "moves",
+            # memberships that only say where a refinement begins need not be known so well
+            nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
+        )
+
+    search, informative, stage = fitting.ask("search", reading, members, search_among)
+    members = None if search is None else members
     return Found(search, informative, informative, members, reading, (stage,))
 
 
@@ -243,13 +322,20 @@ def refine_memberships(fitting: Fitting, found: Found) -> Found:
     (choices, kernel, _, _), search = found.reading, found.search
     assert search is not None
     assert isinstance(kernel, AutoDiffusion)
+    before, members = search.fit, found.members
     choices = choices.for_coassignments() if kernel.scale == "local" else choices
-    kernel = kernel.for_refinement(mean_coassignment(search.fit))
+    kernel = kernel.for_refinement(mean_coassignment(before))
     reading = Reading(choices, kernel, fitting.measure_temperatures(choices, kernel))
-    followed = fitting.follow(search.fit, found.informative)
-    problem, informative, stage = fitting.pose("refinement", reading, found.members, None, followed)
-    search = search._replace(fit=refit_on_second_similarity(problem, search.fit, fitting.listener.follow(0)))
-    return Found(search, found.searched, informative, found.members, reading, (*found.stages, stage))
+    fit, informative, stage = fitting.ask(
+        "refinement",
+        reading,
+        members,
+        lambda problem, _: refit_on_second_similarity(problem, before, fitting.listener.follow(0)),
+        None,
+        fitting.follow(before, found.informative),
+    )
+    search = search._replace(fit=fit)
+    return Found(search, found.searched, informative, members, reading, (*found.stages, stage))
 
 
 def fill_again(fitting: Fitting, found: Found) -> Found:
@@ -263,9 +349,14 @@ def take_in_all_views(fitting: Fitting, found: Found) -> Found:
     """Go on with all views from where a fit to a part of them ended."""
     fitting.listener.stage("taking in all views")
     assert found.search is not None
-    followed = fitting.follow(found.search.fit, found.informative)
-    problem, informative, stage = fitting.pose("all views", found.reading, None, None, followed)
-    search = found.search._replace(
-        fit=finish_on_all_views(problem, found.search.fit, fitting.listener.follow(0))
+    before = found.search.fit
+    fit, informative, stage = fitting.ask(
+        "all views",
+        found.reading,
+        None,
+        lambda problem, _: finish_on_all_views(problem, before, fitting.listener.follow(0)),
+        None,
+        fitting.follow(before, found.informative),
     )
+    search = found.search._replace(fit=fit)
     return Found(search, found.searched, informative, None, found.reading, (*found.stages, stage))
