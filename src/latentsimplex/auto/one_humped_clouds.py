@@ -101,11 +101,12 @@ def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
     d = _count_directions(dimension, len(lengths))
     L = lengths[:d, None] * directions[:d]
     ends = np.cumsum([0, *(table.shape[1] for table in tables)])
+    values = [_find_discrete_values(column) for column in Z.T]
     return CloudShape(
         dimension,
         L / np.maximum(np.sqrt((L**2).sum(axis=0)), np.finfo(float).tiny),
         [one_humped_quantiles(column) for column in Z.T],
-        [_find_discrete_values(column) for column in Z.T],
+        values,
         [slice(start, end) for start, end in pairwise(ends.tolist())],
     )
 
@@ -207,5 +208,6 @@ def one_humped_quantiles(column: Array) -> Array:
     from latentsimplex.auto._hump_loops import fit_one_hump
 
     counts = np.histogram(column, edges)[0].astype(np.float64)
-    mass = fit_one_hump(counts, np.diff(edges))
+    widths = np.diff(edges)
+    mass = fit_one_hump(counts, widths, np.median(counts / widths))
     return np.interp(RANKS, np.concatenate([[0.0], np.cumsum(mass)]), edges)

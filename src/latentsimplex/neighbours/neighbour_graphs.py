@@ -81,7 +81,8 @@ def find_neighbours(
     """Return the nearest neighbours of each sample (n, k), no sample being its own.
 
     Up to ``FEW_NEIGHBOURS`` are in order, the nearest first. Of more, the nearest of each of the ``sizes`` come first,
-    in no order: they are chosen by counting, in a sixth of the time that a heap of them takes. Absent samples have none, and where too few are present some are missing: both are -1. Of very many samples, or of
+    in no order: they are chosen by counting, in a sixth of the time that a heap of them takes.
+    Absent samples have none, and where too few are present some are missing: both are -1. Of very many samples, or of
     many ``quickly``, nearly all neighbours are found (:mod:`latentsimplex.neighbours.nearest_neighbours`), and missing
     cells count as means.
 

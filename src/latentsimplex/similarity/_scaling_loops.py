@@ -119,7 +119,8 @@ def write_bandwidths(
     row = np.full(-(-n // LANES) * LANES, np.inf, np.float32)
     bits, edges, near = row.view(np.int32), np.empty(2, np.int32), np.int64(FIRST_GUESS)
     for i in range(len(q)):
-        row[:n] = distances[i]
+        for j in range(n):
+            row[j] = distances[i, j]
         near = select_kth(bits, below + 1, near)
         low_edge, high_edge, reached = np.int32(near), np.int32(LARGEST_WORD), np.int32(0)
         for j in range(len(bits)):
@@ -232,7 +233,8 @@ def make_walk(affinity: np.ndarray, n: int, k: int, tiny: float) -> None:  # pra
         affinity[i, i] = -1.0  # no sample is its own neighbour
         for j in range(i):
             affinity[i, j] = affinity[j, i]
-        row[:n] = affinity[i, :n]
+        for j in range(n):
+            row[j] = affinity[i, j]
         near = select_kth(bits, n - k, near)
         least[i] = max(near - TIED, 0)
     for i in range(n):
