@@ -22,6 +22,7 @@ ROOMS = [
     "pairs",
     "model",
     "auto",
+    "known",
     "placing",
     "search",
     "results",

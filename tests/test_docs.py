@@ -189,6 +189,15 @@ def gallery_finds(name, left):
                 2,
                 3,
             ]
+        case "labels_of_some_samples":
+            first = set(left["doubts"]["sample"].head(4))
+            kept = left["linked"].labels_
+            together, apart = left["together"], left["apart"]
+            return (
+                len(first & set(left["wrong"])) >= 3
+                and len(set(kept[together])) == 1
+                and kept[apart[0]] != kept[apart[1]]
+            )
         case "reproducing_the_paper":
             paper, default = (left["models"][name].n_clusters_ for name in ("paper", "default"))
             return (paper > 5).all() and default.tolist() == [3, 2]
@@ -217,6 +226,7 @@ def test_the_landing_page_leads_to_every_example():
         "feature_sets",
         "fit_on_a_cluster",
         "genes_as_views",
+        "labels_of_some_samples",
         "precomputed_similarities",
         "reading_the_uncertainty",
         "reproducing_the_paper",

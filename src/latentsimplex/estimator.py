@@ -14,6 +14,7 @@ from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
 from latentsimplex.engines.cluster_stages import run_on_cluster
 from latentsimplex.frames import MakesFrames
+from latentsimplex.known.findings import KnownFindings
 from latentsimplex.options import PAPER, check_settings, resolve_options
 from latentsimplex.prediction import PlacesNewData
 from latentsimplex.results.coassignment import CoAssignment
@@ -23,7 +24,7 @@ from latentsimplex.results.results import FITTED, Results, Stage, read_views_aga
 from latentsimplex.results.save_load import load_results, save_results
 from latentsimplex.resuming import resume_stages
 from latentsimplex.similarity import Precomputed
-from latentsimplex.stages import run_stages
+from latentsimplex.stages import Given, run_stages
 
 
 class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstimator):
@@ -151,6 +152,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         Which samples each view has; None if each has all of them.
     placed_ : (patterns, n) array of bool, or None
         Which samples are in some view of each pattern; None if all. Others have the pattern's shares as memberships.
+    known_ : KnownFindings or None
+        What the fit says of labels and links: the pattern that they speak of, the classes of its clusters, and which
+        are probably wrong (:class:`latentsimplex.known.findings.KnownFindings`); None without any.
     results_ : Results, all of the above as one record
 
     Examples
@@ -194,6 +198,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     n_features_in_: int
     present_: np.ndarray | None
     placed_: np.ndarray | None
+    known_: KnownFindings | None
 
     def __init__(
         self,
@@ -257,8 +262,10 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         """
         return cls(n_clusters, n_patterns, **{**PAPER, **settings})
 
-    def fit(self, X: Any, y: Any = None) -> LatentSimplexPosition:
-        """Fit the model to views of the same samples.
+    def fit(
+        self, X: Any, y: Any = None, must_link: Any = None, cannot_link: Any = None, losses: Any = None
+    ) -> LatentSimplexPosition:
+        """Fit the model to views of the same samples, and to what is known of some samples.
 
         Parameters
         ----------
@@ -266,17 +273,34 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
             A list or dict of (n, p) arrays or frames, a (V, n, p) array, one 2-D array or frame (see
             ``views``), an AnnData, a MuData (a view for each modality), or similarities where
             ``similarity="precomputed"``. Rows of frames are matched by name, unless every index is 0, ..., n - 1.
-        y : ignored
+        y : (n,) sequence, optional
+            The classes of some samples: numbers or text, -1 or None where unknown. They may be wrong, and are not all
+            the classes there may be (``known_``, docs/partial_labels.md). A Series is matched by name.
+        must_link, cannot_link : pairs (m, 2) or lists of samples, optional
+            Samples, by index or by name, that are in one cluster, or in different ones. ``(links, weight)`` counts each
+            so many times; a weight of ``inf`` is kept to exactly.
+        losses : list, optional
+            Others that join the loss, in the order of the samples: a graph beside the views
+            (:class:`latentsimplex.model.joint_losses.BlockModel`), covariates, or one's own.
 
         Returns
         -------
         self
         """
         options = resolve_options(self.get_params(deep=False))
-        run = resume_stages if options.checkpoint is not None else run_stages
-        results = run(X, options) if options.engine is None else run_on_cluster(X, options)
+        given = Given(y, must_link, cannot_link, losses)
+        if options.engine is not None:
+            results = run_on_cluster(X, options, given)
+        elif options.checkpoint is not None:
+            results = resume_stages(X, options, given)
+        else:
+            results = run_stages(X, options, given)
         warn_of_weak_results(results, self.min_clusters)
         return self._show(results)
+
+    def fit_predict(self, X: Any, y: Any = None, **given: Any) -> np.ndarray:
+        """Return the labels of a fit with the same arguments (n,)."""
+        return self.fit(X, y, **given).labels_
 
     def _show(self, results: Results) -> LatentSimplexPosition:
         """Set the attributes of a fitted estimator."""

@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,10 +34,15 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
+from latentsimplex.inputs.known_samples import Known, read_known
 from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
+from latentsimplex.known.informed_clusters import inform_splits
+from latentsimplex.known.known_losses import list_losses
+from latentsimplex.known.posterior import judge_memberships
 from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.joint_losses import check_losses
 from latentsimplex.model.problem import NEVER, NOBODY, Listener, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
@@ -78,9 +83,29 @@ STORED_BY = ("zarr", "dask", "dask_expr")
 """Libraries whose arrays and frames are read in parts."""
 
 
-def run_stages(X: Any, options: Options, checkpoint: Checkpoint | None = None) -> Results:
-    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one."""
+class Given(NamedTuple):
+    """What a fit is given beside the views: classes of some samples, links, and losses that join EM's."""
+
+    y: Any = None
+    must_link: Any = None
+    cannot_link: Any = None
+    losses: Any = None
+
+
+NOTHING = Given()
+"""What a fit to views alone is given beside them."""
+
+
+def run_stages(
+    X: Any, options: Options, given: Given = NOTHING, checkpoint: Checkpoint | None = None
+) -> Results:
+    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one.
+
+    ``given`` is what is known of samples, and losses that join.
+    """
     progress, views = listen_to(options), read_views(X, options)
+    known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
+    losses = () if given.losses is None else check_losses(given.losses, views.n_samples)
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
@@ -96,14 +121,23 @@ def run_stages(X: Any, options: Options, checkpoint: Checkpoint | None = None) -
             kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
             keep = kept if estimate_bytes(size, kept) <= budget else keep
         fitting = Fitting(
-            views, options, n_clusters, n_patterns, keep, device, workers, backend, listener, checkpoint
+            views,
+            options,
+            n_clusters,
+            n_patterns,
+            keep,
+            device,
+            workers,
+            backend,
+            listener,
+            checkpoint,
+            losses,
         )
-        found = find_patterns(fitting, candidates)
+        found = find_patterns(fitting, candidates, known)
         if found.members is not None:
             found = take_in_all_views(fitting, found)
-    results = assemble_results(
-        views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
-    )
+    told = (found.stages, options.settings, found.trees, known)
+    results = assemble_results(views, found.search, found.searched, found.informative, *told)
     return replace(results, references=find_references(views, results, options))
 
 
@@ -151,16 +185,27 @@ def listen_to(options: Options) -> AbstractContextManager[Listener]:
     return show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
 
 
-def find_patterns(fitting: Fitting, candidates: Mapping[int, list[AutoDiffusion]]) -> Found:
-    """Return the patterns and the memberships of all views or, where these are very many, of a part of them."""
+def find_patterns(
+    fitting: Fitting, candidates: Mapping[int, list[AutoDiffusion]], known: Known | None = None
+) -> Found:
+    """Return the patterns and the memberships of all views or, where these are very many, of a part of them.
+
+    ``known`` are labels and links of samples.
+    """
     views = fitting.views
     if fitting.options.looks_for_splits(len(views)):
-        return refine_splits(fitting, find_splits(fitting), candidates)
+        shared = find_splits(fitting)
+        if known is not None:
+            tables = [views.table_of_all(v) for v in range(len(views))]
+            shared = inform_splits(tables, shared, known, fitting.workers)
+        return refine_splits(fitting, shared, candidates, known)
     reading, members = choose_reading(fitting, candidates)
-    found = search_for_patterns(fitting, reading, members)
+    # labels and links say where to look: memberships are what the views say there
+    searching = fitting if known is None else replace(fitting, losses=fitting.losses + list_losses(known))
+    found = search_for_patterns(searching, reading, members)
     if wants_refinement(found):
         return refine_memberships(fitting, found)
-    if views.present is not None and found.search is not None:
+    if found.search is not None and (views.present is not None or known is not None):
         return fill_again(fitting, found)
     return found
 
@@ -197,7 +242,10 @@ def find_splits(fitting: Fitting) -> SharedClusters:
 
 
 def refine_splits(
-    fitting: Fitting, shared: SharedClusters, candidates: Mapping[int, list[AutoDiffusion]]
+    fitting: Fitting,
+    shared: SharedClusters,
+    candidates: Mapping[int, list[AutoDiffusion]],
+    known: Known | None = None,
 ) -> Found:
     """Find the memberships of samples in the clusters of splits."""
     groups, choices = shared.groups, fitting.options.choices
@@ -248,7 +296,10 @@ def refine_splits(
     if presence:
         fit = some.go_on(fit, reading, members, informative, n_clusters)
     W = np.array(
-        [settle_memberships(fitting, *each, landmarks) for each in zip(groups, fit.state.W, strict=True)]
+        [
+            settle_memberships(fitting, *each, landmarks, known)
+            for each in zip(groups, fit.state.W, strict=True)
+        ]
     )
     fit = fit._replace(state=fit.state._replace(W=W))
     found_with = Reading(choices, found_by, None)
@@ -258,10 +309,13 @@ def refine_splits(
     return Found(search, varying, informative, None, reading, (first, stage), trees)
 
 
-def settle_memberships(fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices) -> Array:
+def settle_memberships(
+    fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices, known: Known | None
+) -> Array:
     """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
     tables = [fitting.views.table_of_all(v) for v in group.members]
-    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers)
+    judge = None if known is None else partial(judge_memberships, known=known)
+    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers, judge)
     return fitting.recall("memberships", settle, group.members)
 
 

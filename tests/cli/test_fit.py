@@ -596,3 +596,26 @@ def test_a_checkpoint_that_cannot_be_written_is_refused_in_one_line(archive, tmp
         assert found.exit_code == 1
         assert told in found.output
         assert found.output.count("\n") == 1
+
+
+def test_labels_and_links_from_files(archive, tmp_path):
+    (tmp_path / "labels.csv").write_text(
+        "sample,kind\npatient 0,low\npatient 1,low\npatient 40,middle\npatient 89,\n"
+    )
+    (tmp_path / "links.csv").write_text("one,other\npatient 2,patient 3\n")
+    (tmp_path / "apart.csv").write_text("one,other\npatient 2,patient 88\n")
+    known = ("--labels", tmp_path / "labels.csv", "--must-link", tmp_path / "links.csv")
+    result = run(
+        *("fit", archive, "--out", tmp_path / "fit", *QUICK, *known, "--cannot-link", tmp_path / "apart.csv")
+    )
+    assert result.exit_code == 0, result.output
+    rows = rows_of(tmp_path / "fit" / "doubts.csv")
+    assert sorted(row["kind"] for row in rows) == ["cannot-link", "label", "label", "label", "must-link"]
+    assert load(tmp_path / "fit" / "fit.model").known_.classes.tolist() == ["low", "middle"]
+
+
+def test_a_file_of_labels_that_names_nobody(archive, tmp_path):
+    (tmp_path / "labels.csv").write_text("sample,kind\nnobody,low\n")
+    result = run("fit", archive, "--out", tmp_path / "fit", *QUICK, "--labels", tmp_path / "labels.csv")
+    assert result.exit_code == 1
+    assert "y has 'nobody', which is no sample" in result.stderr

@@ -19,10 +19,12 @@ from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY, column_options
 from latentsimplex.estimator import LatentSimplexPosition
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.files import CONTAINERS, read_data
+from latentsimplex.inputs.known_files import read_labels_file, read_links_file
 from latentsimplex.inputs.named_table import JOINS, UnknownViews
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.results.containers import write_copy
 from latentsimplex.results.tables import (
+    doubts_table,
     labels_table,
     memberships_table,
     presence_table,
@@ -33,7 +35,7 @@ from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
 
 SIMILARITIES = ["auto", "local-scaling", "diffusion", "precomputed"]
 WRITTEN = re.compile(
-    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|presence|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
+    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|presence|doubts|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
 )
 """Names of the files that a fit may write."""
 ENDING = (
@@ -90,6 +92,20 @@ ENDING = (
     metavar="FOLDER",
     help="Keep state in this folder; the same command, started again, goes on from it.",
 )
+@click.option(
+    "--labels",
+    metavar="FILE[:COLUMN]",
+    help="Classes of some samples: a CSV file with a column of samples and one of classes, blank where unknown.",
+)
+@click.option(
+    "--must-link",
+    type=FILE,
+    metavar="FILE",
+    help="A CSV file with samples in each line that are in one cluster.",
+)
+@click.option(
+    "--cannot-link", type=FILE, metavar="FILE", help="The same of samples that are in different clusters."
+)
 @click.option("--n-init", type=COUNT, default=3, metavar="N", help="Starts of the search; the best is kept.")
 @click.option(
     "--device",
@@ -131,6 +147,9 @@ def fit(
     missing: str,
     join: str,
     checkpoint: Path | None,
+    labels: str | None,
+    must_link: Path | None,
+    cannot_link: Path | None,
     n_init: int,
     device: str,
     memory_limit: str | None,
@@ -157,6 +176,8 @@ def fit(
       memberships_pattern0.csv and so on
                        probabilities of the clusters of each sample
       presence.csv     which views have each sample (--join outer)
+      doubts.csv       labels and links, those that are probably wrong first
+                       (--labels, --must-link, --cannot-link)
       uncertainty.csv  how sure the consensus is of each sample
       cluster_features.csv
                        means of each feature inside and outside of each cluster
@@ -186,6 +207,11 @@ def fit(
                 given = read_data(files, views, layer, roles, read_memory_limit(memory_limit), missing, join)
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
+            known = {
+                "y": None if labels is None else read_labels_file(labels),
+                "must_link": None if must_link is None else read_links_file(must_link),
+                "cannot_link": None if cannot_link is None else read_links_file(cannot_link),
+            }
         model = LatentSimplexPosition(
             clusters or "auto",
             patterns,
@@ -205,7 +231,7 @@ def fit(
             warnings_as_lines(),
             kept_on_interrupt(lambda: os.write(2, ENDING)) as pressed,
         ):
-            model.fit(given.data)
+            model.fit(given.data, **known)
         with one_line(ValueError, ImportError):
             names = write_fit(model, part, files, None if similarity == "precomputed" else given.data)
     if shown != "nothing":
@@ -246,6 +272,8 @@ def tables_of(model: LatentSimplexPosition, data: Any) -> dict[str, tuple[str, T
         "Views": ("views.csv", views_table(results)),
         "Uncertainty": ("uncertainty.csv", model_uncertainty(results)),
     }
+    if results.known is not None:
+        tables["Doubts"] = ("doubts.csv", doubts_table(results))
     if results.present is not None:
         tables["Presence"] = ("presence.csv", presence_table(results))
     if data is not None:

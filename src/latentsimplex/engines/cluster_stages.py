@@ -51,7 +51,9 @@ from latentsimplex.results.results import Results
 from latentsimplex.similarity import Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
 from latentsimplex.stages import (
+    NOTHING,
     REFINED_BY,
+    Given,
     draw_members,
     find_patterns,
     listen_to,
@@ -60,8 +62,13 @@ from latentsimplex.stages import (
 )
 
 
-def run_on_cluster(X: Any, options: Options) -> Results:
+def run_on_cluster(X: Any, options: Options, given: Given = NOTHING) -> Results:
     """Return what a fit to data finds, the work being done by the workers of a cluster."""
+    if any(each is not None for each in given):
+        raise ValueError(
+            "y, must_link, cannot_link and losses are not for fits on a cluster: give them with engine=None, or fit "
+            "the views alone."
+        )
     with connect_to(options.engine) as cluster, Workers(options.n_jobs) as workers:
         sharded = send_views(cluster, read_views(X, options))
         with listen_to(options) as listener:

@@ -12,6 +12,7 @@ from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import keep_present
+from latentsimplex.known.findings import KnownFindings
 from latentsimplex.placing.references import References
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus, form_consensus
@@ -48,6 +49,7 @@ FITTED = {
     "initial_view_patterns_": "initial_view_patterns",
     "present_": "present",
     "placed_": "placed",
+    "known_": "known",
 }
 """The attributes of a fitted estimator, and what each is called in its results."""
 
@@ -123,6 +125,8 @@ class Results:
         "pandas" or "polars" where the data were frames, which frames of the results are too.
     present : (V, n) array of bool, or None
         Which samples each view has; None if each has all of them.
+    known : KnownFindings or None
+        What the fit says of labels and links that were given; None without any.
     references : References or None
         What places new samples, rows of the data among it; None where that was left out of a file, or cannot be.
     """
@@ -152,6 +156,7 @@ class Results:
     frame_library: str | None = None
     present: np.ndarray | None = None
     references: References | None = None
+    known: KnownFindings | None = None
 
     def __repr__(self) -> str:
         clusters = ", ".join(map(str, self.n_clusters))
