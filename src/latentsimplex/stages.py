@@ -40,7 +40,7 @@ from latentsimplex.known.informed_clusters import inform_splits
 from latentsimplex.known.known_losses import list_losses
 from latentsimplex.known.posterior import judge_memberships
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.joint_losses import check_losses
+from latentsimplex.model.joint_losses import JointLoss, check_losses, settle_with_losses
 from latentsimplex.model.problem import NOBODY, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
@@ -129,27 +129,18 @@ def run_stages(
             kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
             keep = kept if estimate_bytes(size, kept) <= budget else keep
         fitting = Fitting(
-            views,
-            options,
-            n_clusters,
-            n_patterns,
-            keep,
-            device,
-            workers,
-            backend,
-            listener,
-            checkpoint,
-            losses,
+            views, options, n_clusters, n_patterns, keep, device, workers, backend, listener, checkpoint
         )
         if options.looks_for_splits(len(views)):
             shared = find_splits(fitting)
             if known is not None:
                 tables = [views.table_of_all(v) for v in range(len(views))]
                 shared = inform_splits(tables, shared, known, workers)
-            found = refine_splits(fitting, shared, candidates, known)
+            found = refine_splits(fitting, shared, candidates, known, losses)
         else:
             reading, members = choose_reading(fitting, candidates)
             # labels and links say where to look: memberships are what the views say there
+            fitting = replace(fitting, losses=losses)
             searching = fitting if known is None else replace(fitting, losses=losses + list_losses(known))
             found = search_for_patterns(searching, reading, members)
             if wants_refinement(found):
@@ -189,6 +180,7 @@ def refine_splits(
     shared: SharedClusters,
     candidates: Mapping[int, list[AutoDiffusion]],
     known: Known | None = None,
+    losses: tuple[JointLoss, ...] = (),
 ) -> Found:
     """Find the memberships of samples in the clusters of splits."""
     groups, choices = shared.groups, fitting.options.choices
@@ -244,6 +236,8 @@ def refine_splits(
             for each in zip(groups, fit.state.W, strict=True)
         ]
     )
+    if losses:
+        W = settle_with_losses(losses, W)
     fit = fit._replace(state=fit.state._replace(W=W))
     found_with = Reading(choices, found_by, None)
     first = fitting.record_stage("search", found_with, stage.temperature, len(varying))
