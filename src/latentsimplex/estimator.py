@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils import Tags
 
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
+from latentsimplex.engines.cluster_stages import run_on_cluster
 from latentsimplex.frames import MakesFrames
 from latentsimplex.known.findings import KnownFindings
 from latentsimplex.options import PAPER, check_settings, resolve_options
@@ -51,6 +53,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     n_landmarks : "auto", int or None
         Samples that all others are placed against; all of them shape graphs of the nearest neighbours. "auto" is 5,000
         beyond 10,000 samples, and none up to there; None compares all with all. For up to 12 views.
+    engine : None, dask.distributed.Client or str
+        Who does the work: this process, or the workers of a Dask cluster, given as a client or as the address of its
+        scheduler (``pip install "latentsimplex[dask]"``). Labels are the same. ``save`` does not keep it.
     checkpoint : str, path or None
         A folder, new or of an earlier fit: state is kept there, and a fit of the same data and settings goes on from
         it. The folder of a fit that has ended gives its result (:doc:`/long_fits`).
@@ -205,6 +210,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         missing: str = "raise",
         join: str = "strict",
         n_landmarks: int | str | None = "auto",
+        engine: Any = None,
         checkpoint: Any = None,
         similarity: Any = "auto",
         divergence: str = "auto",
@@ -229,6 +235,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         self.missing = missing
         self.join = join
         self.n_landmarks = n_landmarks
+        self.engine = engine
         self.checkpoint = checkpoint
         self.similarity = similarity
         self.divergence = divergence
@@ -280,11 +287,14 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         -------
         self
         """
-        options, given = (
-            resolve_options(self.get_params(deep=False)),
-            Given(y, must_link, cannot_link, losses),
-        )
-        results = (run_stages if options.checkpoint is None else resume_stages)(X, options, given)
+        options = resolve_options(self.get_params(deep=False))
+        given = Given(y, must_link, cannot_link, losses)
+        if options.engine is not None:
+            results = run_on_cluster(X, options, given)
+        elif options.checkpoint is not None:
+            results = resume_stages(X, options, given)
+        else:
+            results = run_stages(X, options, given)
         warn_of_weak_results(results, self.min_clusters)
         return self._show(results)
 
@@ -350,6 +360,14 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         from latentsimplex.report import write_report  # slow to import: it draws, and fills a template
 
         write_report(self, path, data)
+
+    def __sklearn_clone__(self) -> LatentSimplexPosition:
+        """Return an unfitted estimator with the same parameters; a client is shared, as there is no copy of one."""
+        plain = copy(self)
+        plain.engine = None
+        clone = BaseEstimator.__sklearn_clone__(plain)
+        clone.engine = self.engine
+        return clone
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "results_")

@@ -88,7 +88,8 @@ class Kept(NamedTuple):
 class Fitting:
     """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept.
 
-    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`).
+    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views
+    where it is not this process that holds them, or its GPU.
     """
 
     views: Views
@@ -103,6 +104,7 @@ class Fitting:
     checkpoint: Checkpoint | None = None
     losses: tuple[JointLoss, ...] = ()
     eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
+    read: Callable[..., Any] | None = None
 
     @property
     def n_landmarks(self) -> int | None:
@@ -214,7 +216,7 @@ class Fitting:
         assert temperature is not None
         weights = None if own is None else temperature / own
         model = make_model(choices, self.views.n_samples, n_clusters or self.n_clusters, temperature)
-        pairs = make_pairs(
+        pairs = (self.read or make_pairs)(
             self.device,
             self.views,
             kernel,

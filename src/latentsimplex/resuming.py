@@ -13,14 +13,13 @@ from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
 from latentsimplex.checkpoints.pieces import make_key
 from latentsimplex.inputs.fingerprint import fingerprint_views
 from latentsimplex.inputs.known_samples import read_known
-from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.inputs.views import Views
 from latentsimplex.model.joint_losses import check_losses
 from latentsimplex.options import Options
 from latentsimplex.results.parameters import encode_parameters
 from latentsimplex.results.results import Results
 from latentsimplex.results.save_load import load_results, save_results
-from latentsimplex.similarity import Precomputed
-from latentsimplex.stages import NOTHING, Given, run_stages
+from latentsimplex.stages import NOTHING, Given, open_views, run_stages
 
 FINISHED = "finished.model"
 """The file with the result of a fit that has ended; it is a model file like any other."""
@@ -35,8 +34,7 @@ SEEDS = 2**63
 def resume_stages(X: Any, options: Options, given: Given = NOTHING) -> Results:
     """Return what a fit to data finds, going on from the state in the folder of the options, and keeping it there."""
     assert options.checkpoint is not None
-    precomputed, is_drawn = isinstance(options.kernel, Precomputed), options.settings["random_state"] is None
-    views = as_views(X, options.views, precomputed, options.missing, options.join)
+    is_drawn, views = options.settings["random_state"] is None, open_views(X, options)
     identity = {"data": fingerprint_views(views), "settings": describe_settings(options)}
     if any(each is not None for each in given):
         identity["given"] = fingerprint_given(given, views)

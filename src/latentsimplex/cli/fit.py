@@ -38,7 +38,9 @@ WRITTEN = re.compile(
     r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|presence|doubts|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
 )
 """Names of the files that a fit may write."""
-ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again to give up.\n"
+ENDING = (
+    b"\nInterrupted: ending with the best result so far, if there is one. Press Ctrl-C again to give up.\n"
+)
 
 
 @click.command()
@@ -194,8 +196,9 @@ def fit(
         raise click.UsageError("--similarity precomputed takes similarities as they are: leave out --views.")
     if no_index and index is not None:
         raise click.UsageError("--index and --no-index exclude each other: leave out one of them.")
+    goes_on = "" if checkpoint is None else " The same command goes on from the checkpoint."
     with (
-        on_interrupt("the fit had not ended, and nothing was written."),
+        on_interrupt(f"the fit had not ended, and nothing was written.{goes_on}"),
         written_folder(out, WRITTEN.fullmatch, last="fit.model") as part,
     ):
         with one_line(OSError, ValueError, ImportError, MemoryError), warnings_as_lines():
@@ -236,7 +239,6 @@ def fit(
         for what, name in names.items():
             click.echo(f"{what}: {out / name}")
     if pressed.is_set():
-        goes_on = "" if checkpoint is None else " The same command goes on from the checkpoint."
         click.echo(
             f"Interrupted: the fit ended early, and the best result so far was written.{goes_on}", err=True
         )

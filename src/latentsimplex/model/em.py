@@ -144,7 +144,6 @@ class Responsibilities(NamedTuple):
     beta: float
     divergence: Divergence
     n_sums: int
-    given: None = None
 
     def prepare(self, backend: Backend) -> tuple[Any, Array]:
         """Return A (d, m), the packed a(q) of each pattern, and H (d), the sums of h(q)."""
@@ -172,7 +171,7 @@ class Responsibilities(NamedTuple):
 def collect_statistics(pairs: PairValues, eta: Array) -> tuple[Array, Array]:
     """Return the mass eta^T u (d,) and stat = (u eta)^T F (d, m) for given responsibilities (V, d)."""
     eta = pairs.weights[:, None] * eta
-    return eta.sum(axis=0), pairs.backend.place(pairs.pass_over(WeightedSums(eta)).stat)
+    return eta.sum(axis=0), pairs.backend.place(pairs.pass_over(WeightedSums(eta.shape[1]), eta).stat)
 
 
 def maximise(problem: Problem, state: State, expectation: Expectation) -> State:

@@ -188,6 +188,9 @@ class Listener:
     def stage(self, name: str) -> None:
         """Hear that a stage begins, and that the one before is over."""
 
+    def looked(self, done: int, whole: int) -> None:
+        """Hear how many samples were looked at for clusters, of how many there will be, as far as that is known."""
+
     def started(self, start: int) -> None:
         """Hear that a start of the search begins."""
 
