@@ -7,7 +7,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto.cluster_tree import Bounds, grow_tree
 from latentsimplex.base.threads import Workers
-from latentsimplex.inputs.known_samples import Known
 from latentsimplex.known.chunks import tie_samples
 from latentsimplex.known.informed_clusters import (
     follow_seeds,
@@ -16,6 +15,7 @@ from latentsimplex.known.informed_clusters import (
     predict_by_side,
     walk_on,
 )
+from latentsimplex.known.known_samples import Known
 
 N = 240
 

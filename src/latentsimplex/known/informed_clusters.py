@@ -30,8 +30,8 @@ from latentsimplex.auto.splits import FEW_NEIGHBOURS, LEAST_CLUSTER, Split
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
-from latentsimplex.inputs.known_samples import Known
 from latentsimplex.known.chunks import Chunks, tie_samples
+from latentsimplex.known.known_samples import Known
 from latentsimplex.known.spoken_pattern import find_spoken_pattern
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours
 
