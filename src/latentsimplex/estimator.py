@@ -13,8 +13,8 @@ from sklearn.utils import Tags
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
 from latentsimplex.engines.cluster_stages import run_on_cluster
-from latentsimplex.inputs.known_samples import Given
 from latentsimplex.known.findings import KnownFindings
+from latentsimplex.known.known_samples import Given
 from latentsimplex.options import PAPER, check_settings, resolve_options
 from latentsimplex.outputs import GivesOutputs
 from latentsimplex.prediction import PlacesNewData

@@ -12,8 +12,8 @@ from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
 from latentsimplex.checkpoints.pieces import make_key
 from latentsimplex.inputs.fingerprint import fingerprint_views
-from latentsimplex.inputs.known_samples import NOTHING, Given, read_known
 from latentsimplex.inputs.views import Views
+from latentsimplex.known.known_samples import NOTHING, Given, read_known
 from latentsimplex.model.joint_losses import check_losses
 from latentsimplex.options import Options
 from latentsimplex.results.parameters import encode_parameters

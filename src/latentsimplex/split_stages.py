@@ -16,8 +16,9 @@ from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, f
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.fitting import Fitting, Found, Reading
-from latentsimplex.inputs.known_samples import Known
+from latentsimplex.known.known_samples import Known
 from latentsimplex.known.posterior import judge_memberships
+from latentsimplex.model.joint_losses import settle_with_losses
 from latentsimplex.model.problem import NEVER
 from latentsimplex.pairs.absent_pairs import follow_labels
 from latentsimplex.results.estimates import PatternTrees
@@ -60,7 +61,11 @@ def refine_splits(
     candidates: Mapping[int, list[AutoDiffusion]],
     known: Known | None = None,
 ) -> Found:
-    """Find the memberships of samples in the clusters of splits."""
+    """Find the memberships of samples in the clusters of splits.
+
+    Joint losses come after EM, whose memberships are pooled with votes that do not know of them.
+    """
+    losses, fitting = fitting.losses, replace(fitting, losses=())
     groups, choices = shared.groups, fitting.options.choices
     varying = np.flatnonzero([find_varying(fitting.views.table(v)).any() for v in range(len(fitting.views))])
     trees = PatternTrees([group.tree for group in groups], shared.others)
@@ -114,6 +119,8 @@ def refine_splits(
             for each in zip(groups, fit.state.W, strict=True)
         ]
     )
+    if losses:
+        W = settle_with_losses(losses, W)
     fit = fit._replace(state=fit.state._replace(W=W))
     found_with = Reading(choices, found_by, None)
     first = fitting.record_stage("search", found_with, stage.temperature, len(varying))

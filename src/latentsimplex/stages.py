@@ -29,12 +29,12 @@ from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
-from latentsimplex.inputs.known_samples import NOTHING, Given, Known, read_known
 from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.known.informed_clusters import inform_splits
 from latentsimplex.known.known_losses import list_losses
+from latentsimplex.known.known_samples import NOTHING, Given, Known, read_known
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.joint_losses import check_losses
 from latentsimplex.model.problem import NOBODY, Listener, Problem

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from latentsimplex.inputs.known_samples import Known, Links
 from latentsimplex.known.chunks import tie_samples
+from latentsimplex.known.known_samples import Known, Links
 
 NONE = np.array([], dtype=object)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from latentsimplex.inputs.known_samples import Known, Links
 from latentsimplex.known.hard_links import assign_apart, keep_to_links
+from latentsimplex.known.known_samples import Known, Links
 
 NONE = np.array([], dtype=object)
 

@@ -2,13 +2,20 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto.cluster_tree import Bounds, grow_tree
 from latentsimplex.base.threads import Workers
-from latentsimplex.inputs.known_samples import Known
 from latentsimplex.known.chunks import tie_samples
-from latentsimplex.known.informed_clusters import inform_tree, join_clusters, predict_by_side
+from latentsimplex.known.informed_clusters import (
+    follow_seeds,
+    inform_tree,
+    join_clusters,
+    predict_by_side,
+    walk_on,
+)
+from latentsimplex.known.known_samples import Known
 
 N = 240
 
@@ -44,7 +51,6 @@ def test_labels_cut_a_cluster_that_views_leave_whole():
     assert informed.n_clusters == 3
     assert adjusted_rand_score(informed.labels, truth) > adjusted_rand_score(tree.labels, truth) + 0.15
     assert len(informed.levels) == len(tree.levels) + 1
-    assert len(informed.nodes) == len(tree.nodes) + 2
 
 
 def test_labels_that_neighbours_do_not_tell_apart_cut_nothing():
@@ -81,6 +87,17 @@ def test_few_samples_of_a_class_join_nothing():
     found, joined = join_clusters(labels, chunks)
     assert not joined
     assert found.tolist() == labels.tolist()
+
+
+def test_samples_follow_seeds_and_clusters_without_seeds_stay():
+    """A chain of nine samples: the border moves to the middle of the seeds, and the last cluster has none."""
+    chain = np.diag(np.ones(8), 1) + np.diag(np.ones(8), -1)
+    labels = np.array([0, 1, 1, 1, 1, 1, 2, 2, 2])
+    seeds = np.array([0, 0, 0, -1, 1, 1, -1, -1, -1])
+    chunks = tie_samples(Known(np.arange(2), np.where(np.arange(9) == 2, -1, seeds)))
+    found = follow_seeds(walk_on(csr_matrix(chain)), np.where(np.arange(9) == 1, 0, labels), chunks)
+    assert found[:2].tolist() == [0, 0]
+    assert found[4:].tolist() == [1, 1, 2, 2, 2]
 
 
 def test_predictions_by_sides_by_hand():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentsimplex.inputs.known_samples import Known, Links
+from latentsimplex.known.known_samples import Known, Links
 from latentsimplex.known.posterior import doubt_labels, inform_memberships, judge_memberships, solve_links
 
 NONE = np.array([], dtype=object)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from latentsimplex.inputs.known_samples import Known, Links
+from latentsimplex.known.known_samples import Known, Links
 from latentsimplex.known.spoken_pattern import (
     find_spoken_pattern,
     label_evidence,

@@ -15,6 +15,7 @@ from latentsimplex.model.joint_losses import (
     SampleLinks,
     check_losses,
     join_gradients,
+    settle_with_losses,
     share_losses,
 )
 from latentsimplex.model.problem import Schedule
@@ -190,3 +191,21 @@ def test_graphs_and_covariates_that_are_none():
         BlockModel(-np.ones((2, 2)))
     with pytest.raises(ValueError, match="covariates holds missing numbers"):
         CovariatePrior([1.0, np.nan])
+
+
+def test_memberships_settle_with_losses():
+    """At the end w is the prior times exp(-gradient), and a cluster that was empty stays so."""
+    prior = np.zeros((1, N, 3))
+    prior[0, :, :2] = interior_memberships(np.random.default_rng(6), 1, N, 2)[0]
+    losses = (make_losses()["covariates"],)
+    found = settle_with_losses(losses, prior)
+    _, gradient = losses[0].value_and_gradient(found)
+    expected = prior * np.exp(-gradient)
+    np.testing.assert_allclose(found, expected / expected.sum(axis=2, keepdims=True), atol=1e-3)
+    assert found[:, :, 2].max() == 0
+
+
+def test_edges_pull_a_sample_to_its_neighbours():
+    A = np.kron(np.eye(2), np.ones((4, 4))) - np.eye(8)
+    prior = np.array([[[0.95, 0.05]] * 3 + [[0.4, 0.6]] + [[0.05, 0.95]] * 4])
+    assert settle_with_losses((BlockModel(A),), prior)[0, 3, 0] > 0.9

@@ -18,9 +18,9 @@ from latentsimplex.cli.errors import check_kept, on_interrupt, one_line, warning
 from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY, column_options
 from latentsimplex.estimator import LatentSimplexPosition
 from latentsimplex.files.data_files import CONTAINERS, read_data
-from latentsimplex.files.known_files import read_labels_file, read_links_file
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.named_table import JOINS, UnknownViews
+from latentsimplex.known.known_files import read_labels_file, read_links_file
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.results.containers import write_copy
 from latentsimplex.results.tables import (

@@ -35,8 +35,8 @@ from latentsimplex.engines.sharded_views import (
     take_views,
 )
 from latentsimplex.fitting import Fitting, Found
-from latentsimplex.inputs.known_samples import NOTHING, Given
 from latentsimplex.inputs.views import Views
+from latentsimplex.known.known_samples import NOTHING, Given
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.problem import NEVER, NOBODY, Listener
 from latentsimplex.options import Options

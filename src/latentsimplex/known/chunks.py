@@ -9,7 +9,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.inputs.known_samples import UNKNOWN, Known
+from latentsimplex.known.known_samples import UNKNOWN, Known
 
 MORE_PARTED = 0.5
 """Of the links within a chunk, the share of those that part its samples from which its ties are not believed."""
@@ -33,7 +33,7 @@ def tie_samples(known: Known) -> Chunks:
     Two chunks are apart where their classes differ, or a cannot-link parts them. Links within a chunk that part it
     are taken as errors, unless they are more than those that tie it: its samples then are chunks of their own.
 
-    >>> from latentsimplex.inputs.known_samples import Links
+    >>> from latentsimplex.known.known_samples import Links
     >>> link = Links(np.array([[0, 2]]), np.ones(1))
     >>> found = tie_samples(Known(np.array(["a", "b"]), np.array([0, 1, -1, 1, -1]), must=link))
     >>> found.of_samples.tolist(), found.apart.tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.inputs.known_samples import Known
+from latentsimplex.known.known_samples import Known
 from latentsimplex.known.posterior import inform_memberships
 from latentsimplex.known.spoken_pattern import find_spoken_pattern
 

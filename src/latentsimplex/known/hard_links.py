@@ -7,7 +7,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.inputs.known_samples import Known
+from latentsimplex.known.known_samples import Known
 
 LEAST = 1e-12
 """Memberships are no less than this where they are multiplied."""

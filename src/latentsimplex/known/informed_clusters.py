@@ -8,8 +8,9 @@ than ``LEAST_NATS``, and more than ``LEAST_SHARE`` of h: with fewer, most sample
 Cuts that are tried are the one that the views themselves showed, without enough evidence, and the one between the
 seeds: random walks start at each sample, fade, and count how often they meet samples of either chunk.
 
-Two clusters are joined if most of what is known of each is one chunk. In the end there may be clusters that nothing is
-known of: those are new classes.
+Two clusters are joined if most of what is known of each is one chunk. Where clusters were cut or joined, samples then
+follow the seeds: each goes to the cluster that walks from it meet most of. In the end there may be clusters that
+nothing is known of: those are new classes.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from latentsimplex.auto.splits import FEW_NEIGHBOURS, LEAST_CLUSTER, Split
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
-from latentsimplex.inputs.known_samples import Known
 from latentsimplex.known.chunks import Chunks, tie_samples
+from latentsimplex.known.known_samples import Known
 from latentsimplex.known.spoken_pattern import find_spoken_pattern
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours
 
@@ -47,6 +48,8 @@ LEAST_MET = 1e-3
 """What a walk meets of either chunk at least, so that no prediction is certain."""
 LEAST_JOINED = 3
 """Known samples of a chunk in each of two clusters that are joined for it."""
+UNSEEDED = 0.1
+"""What a sample that nothing is known of counts for its own cluster, beside a seed for its chunk's."""
 BELIEVED = 3.0
 """The strength of a cut that labels ask for: it is as good as certain."""
 
@@ -111,8 +114,10 @@ def inform_tree(tables: Sequence[Any], tree: ClusterTree, chunks: Chunks, worker
     labels, joined = join_clusters(labels, chunks)
     if not joined and labels.max() == tree.labels.max():
         return tree
-    nodes = [] if joined else nodes  # clusters that were joined are no node of the tree
-    return replace(tree, levels=[*tree.levels, Level(labels, tree.levels[-1].evidence)], nodes=nodes)
+    followed = follow_seeds(walk_on(graph), labels, chunks)
+    if joined or (followed != labels).any():
+        nodes = []  # clusters that were joined, or have other samples, are no nodes of the tree
+    return replace(tree, levels=[*tree.levels, Level(followed, tree.levels[-1].evidence)], nodes=nodes)
 
 
 def _find_leaf(nodes: list[Node], members: np.ndarray) -> int | None:
@@ -135,7 +140,7 @@ def find_cut(
     if not counts.any():
         return None
     largest, own = int(counts.argmax()), chunks.of_samples[rows]
-    walk = sparse.diags(1 / np.maximum(np.asarray(graph.sum(axis=1)).ravel(), 1e-9)) @ graph
+    walk = walk_on(graph)
     best: Cut | None = None
     for other in np.flatnonzero(chunks.apart[largest] & (counts >= 2) & (counts[largest] >= 2)).tolist():
         seeds = np.where(own == largest, 0, np.where(own == other, 1, -1))
@@ -194,6 +199,32 @@ def meet_seeds(walk: sparse.csr_matrix, seeds: Indices) -> tuple[Array, Array]:
     # relative to what walks meet on average, so that the least is the same for few seeds and for many
     scale = met.mean() + np.finfo(float).tiny
     return met / scale + LEAST_MET, unseen / scale + LEAST_MET
+
+
+def walk_on(graph: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return the random walk on a graph; one from a sample without edges stands still at nothing."""
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    return sparse.diags(1 / np.maximum(degrees, np.finfo(float).tiny)) @ graph
+
+
+def follow_seeds(walk: sparse.csr_matrix, labels: np.ndarray, chunks: Chunks) -> np.ndarray:
+    """Return clusters (n,) in which each sample is where walks from it meet most: seeds, or samples of a cluster.
+
+    A seed stands for the cluster that has most of its chunk, others count a tenth for their own. Clusters without seeds
+    stay as they are: nothing is known of them.
+    """
+    k, own = int(labels.max()) + 1, chunks.of_samples
+    sizes = np.bincount(own[own >= 0], minlength=len(chunks.apart))
+    seeds = np.flatnonzero((own >= 0) & (sizes[own] >= 2))
+    table = np.zeros((len(sizes), k))
+    np.add.at(table, (own[seeds], labels[seeds]), 1)
+    home = table.argmax(axis=1)
+    Y = UNSEEDED * np.eye(k)[labels]
+    Y[seeds] = np.eye(k)[home[own[seeds]]]
+    found = walk_and_count(walk, Y).argmax(axis=1)
+    has_seeds = np.isin(np.arange(k), home[own[seeds]])
+    found = np.where(has_seeds[labels] & has_seeds[found], found, labels)
+    return np.unique(found, return_inverse=True)[1].astype(np.intp)
 
 
 def walk_and_count(walk: sparse.csr_matrix, Y: Array) -> Array:

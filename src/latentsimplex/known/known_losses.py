@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latentsimplex.inputs.known_samples import Known
+from latentsimplex.known.known_samples import Known
 from latentsimplex.model.joint_losses import JointLoss, PartialLabels, SampleLinks
 
 HARD = 50.0

@@ -31,8 +31,8 @@ import numpy as np
 
 from latentsimplex.base.arrays import softmax
 from latentsimplex.base.types import Array
-from latentsimplex.inputs.known_samples import Known, Links
 from latentsimplex.known.hard_links import keep_to_links
+from latentsimplex.known.known_samples import Known, Links
 from latentsimplex.known.spoken_pattern import ERROR
 
 PRIOR_LABELS = 20

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammaln, softmax
 
 from latentsimplex.base.types import Array
-from latentsimplex.inputs.known_samples import Known
+from latentsimplex.known.known_samples import Known
 
 ERROR = 0.05
 """The share of labels and links that are wrong, before the data are seen."""

@@ -27,6 +27,9 @@ loss                  L(W)
 ``CovariatePrior``    least over b of  - sum_i sum_k w_ik log softmax(x_i b)_k + r |b|^2 / 2
 ===================== ============================================================================================
 
+In a search they join the M step (:func:`join_gradients`). Where clusters were found by splits, whose memberships EM
+does not settle alone, they multiply those in the end (:func:`settle_with_losses`).
+
 Where there is a least over parameters of its own, the gradient is that at the best ones (the envelope theorem).
 """
 
@@ -49,6 +52,8 @@ LINK_ERROR = 0.05
 """The share of links that are wrong."""
 LEAST_EDGES = 1e-9
 """Edges between two clusters are no fewer than this, so that their logarithm is a number."""
+ROUNDS, DAMPING, LEAST = 30, 0.5, 1e-12
+"""Rounds of mean-field equations, how far each one goes, and the least membership that is multiplied."""
 RIDGE = 1.0
 """The precision of the prior on coefficients of standardised covariates."""
 
@@ -225,6 +230,22 @@ def regress(X: Array, W: Array) -> tuple[float, Array]:
         loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"gtol": 1e-7, "ftol": 1e-14}
     )
     return float(found.fun), found.x.reshape(shape)
+
+
+def settle_with_losses(losses: tuple[JointLoss, ...], W: Array) -> Array:
+    """Return memberships (d, n, g) that take account of losses, given those that the views say.
+
+    w_ik ~ w_ik of the views times exp(-sum_j omega_j rho_jl dL_j / dw_ik): the mean-field equations of a posterior
+    whose prior are the memberships by the views, solved by repetition. Empty clusters stay empty.
+    """
+    prior = np.log(np.maximum(W, LEAST))
+    found = W
+    for _ in range(ROUNDS):
+        _, shares = share_losses(losses, found)
+        _, gradient = join_gradients(losses, shares, found)
+        logs = (1 - DAMPING) * np.log(np.maximum(found, LEAST)) + DAMPING * (prior - gradient)
+        found = softmax_over(np.where(W.max(axis=1, keepdims=True) > 0, logs, -np.inf), axis=2)
+    return np.asarray(found)
 
 
 def check_losses(losses: Any, n_samples: int) -> tuple[JointLoss, ...]:

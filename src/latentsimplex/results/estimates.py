@@ -13,9 +13,9 @@ import numpy as np
 
 from latentsimplex.auto.cluster_tree import ClusterTree, Level
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.inputs.known_samples import Known
 from latentsimplex.inputs.views import Views
 from latentsimplex.known.findings import find_known
+from latentsimplex.known.known_samples import Known
 from latentsimplex.model.problem import State, drop_unused_columns, used_columns
 from latentsimplex.results.consensus import form_consensus
 from latentsimplex.results.joint_labels import joint_labels, match_labels

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentsimplex.inputs.known_samples import read_known
 from latentsimplex.inputs.views import as_views
+from latentsimplex.known.known_samples import read_known
 
 VIEWS = as_views(np.arange(10.0).reshape(5, 2))
 NAMED = as_views(pd.DataFrame({"x": np.arange(5.0), "y": np.ones(5)}, index=list("abcde")))
