@@ -155,19 +155,23 @@ class ClusterTree:
 
 
 def grow_tree(
-    tables: Sequence[Any], bounds: Bounds, workers: Workers, n_landmarks: int | None = None
+    tables: Sequence[Any],
+    bounds: Bounds,
+    workers: Workers,
+    n_landmarks: int | None = None,
+    compared: str | None = None,
 ) -> ClusterTree:
     """Return the clusters of the samples that views show together, by so many of them at a time; None is by all.
 
-    Samples in none of the views have no cluster, -1.
+    Samples in none of the views have no cluster, -1. ``compared`` is how features are compared, if that is known.
     """
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
         seen_tables = [take_rows(X, seen) for X in tables]
-        return grow_tree(seen_tables, bounds, workers, n_landmarks).spread(seen, n)
+        return grow_tree(seen_tables, bounds, workers, n_landmarks, compared).spread(seen, n)
     most = n if bounds.most is None else bounds.most
     find = partial(find_split_of_seen, workers=workers, n_landmarks=n_landmarks)
-    root = Node(np.arange(n), -1, find(tables, exactly=bounds.exactly))
+    root = Node(np.arange(n), -1, find(tables, exactly=bounds.exactly, compared=compared))
     comparison = "as they are" if root.split is None else root.split.comparison
 
     def look(rows: Indices, parent: int) -> Node:
