@@ -36,8 +36,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         The most clusters of a pattern, and patterns: "auto" is as many as the data show, up to ten patterns.
     min_clusters : int
         The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k. For up to 12 views.
-    views : "whole", "columns", one label per column, or a dict
-        How a single 2-D table is cut into views. Columns with one label form a view. A pandas Series or a dict from
+    views : "whole", "columns", "discover", one label per column, or a dict
+        How a single 2-D table is cut into views. "discover" finds views: columns that show clusters together, grouped
+        by which clusters, others left out (``view_columns_``). Columns with one label form a view. A pandas Series or a dict from
         columns to views is matched by the names of the columns; a dict from views to lists of columns works too.
         Columns with several levels form a view for each first level. For AnnData also "layers", "obsm", or a column
         of ``var`` (:mod:`latentsimplex.inputs.containers`).
@@ -142,6 +143,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         Which samples each view has; None if each has all of them.
     placed_ : (patterns, n) array of bool, or None
         Which samples are in some view of each pattern; None if all. Others have the pattern's shares as memberships.
+    view_columns_ : list of integer arrays, or None
+        With ``views="discover"``, the columns of each view that was found; columns of noise are in none. It is empty
+        where none was found, and the whole table is one view. None where views were given.
     results_ : Results, all of the above as one record
 
     Examples
@@ -185,6 +189,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     n_features_in_: int
     present_: np.ndarray | None
     placed_: np.ndarray | None
+    view_columns_: list[np.ndarray] | None
 
     def __init__(
         self,

@@ -7,7 +7,13 @@ from typing import Any
 from latentsimplex.base.libraries import make_frame
 from latentsimplex.base.table import Table
 from latentsimplex.results.results import Results, results_of
-from latentsimplex.results.tables import evidence_table, labels_table, memberships_table, views_table
+from latentsimplex.results.tables import (
+    columns_table,
+    evidence_table,
+    labels_table,
+    memberships_table,
+    views_table,
+)
 
 
 class MakesFrames:
@@ -44,6 +50,14 @@ class MakesFrames:
     def views_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each view: its pattern, how sure that is, and its part in the consensus."""
         return self._make_frame(views_table(results_of(self)), backend)
+
+    def columns_frame(self, backend: str | None = None) -> Any:
+        """Return a frame with a row for each column, of views found in a table: its view, -1 for noise, and its gain.
+
+        The gain is what the clusters of the view explain of the column beyond chance, in nats; of noise, those of the
+        view that explain most of it.
+        """
+        return self._make_frame(columns_table(results_of(self)), backend)
 
     def evidence_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""

@@ -30,7 +30,9 @@ from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, f
 from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
+from latentsimplex.columns.found_columns import FoundColumns
 from latentsimplex.fitting import Fitting, Found, Reading
+from latentsimplex.inputs.column_groups import is_word
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.model.backends import choose_backend
@@ -70,7 +72,7 @@ SEARCHED_CLUSTERS = 10
 
 def run_stages(X: Any, options: Options) -> Results:
     """Return what a fit to data finds."""
-    views = as_views(X, options.views, isinstance(options.kernel, Precomputed), options.missing, options.join)
+    views, columns = read_views(X, options)
     if options.looks_for_splits(len(views)):
         views = leave_out_wordless(views)
     else:
@@ -103,7 +105,19 @@ def run_stages(X: Any, options: Options) -> Results:
     results = assemble_results(
         views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
     )
+    if columns is not None:
+        results = replace(results, found_columns=columns, n_features=len(columns.views))
     return replace(results, references=find_references(views, results, options))
+
+
+def read_views(X: Any, options: Options) -> tuple[Views, FoundColumns | None]:
+    """Return the views of the data and, where they were to be found in a table, which of its columns they are."""
+    reading = isinstance(options.kernel, Precomputed), options.missing, options.join
+    if not is_word(options.views, "discover"):
+        return as_views(X, options.views, *reading), None
+    from latentsimplex.columns.discovered_table import discover_views
+
+    return discover_views(X, *reading, options.n_jobs)
 
 
 def find_references(views: Views, results: Results, options: Options) -> References | None:

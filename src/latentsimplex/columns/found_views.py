@@ -17,7 +17,6 @@ is seen with ``views="columns"``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -27,7 +26,7 @@ from scipy.spatial.distance import squareform
 from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
-from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.types import Array
 from latentsimplex.columns.column_gains import measure_gains
 from latentsimplex.columns.dependence import (
     dependence_at,
@@ -36,6 +35,7 @@ from latentsimplex.columns.dependence import (
     normal_scores,
     strongest_dependence,
 )
+from latentsimplex.columns.found_columns import FoundColumns
 
 GROUPED_BY = 2000
 """Samples by which columns are grouped, drawn at random where there are more."""
@@ -58,33 +58,6 @@ MOST_ROUNDS = 6
 
 Members = tuple[int, ...]
 """Columns of a group, in order."""
-
-
-@dataclass(frozen=True, eq=False)
-class FoundColumns:
-    """Which view each column is in, and what the clusters of views explain of it.
-
-    Attributes
-    ----------
-    views : (p,) array of int
-        -1 for noise.
-    gains : (p, V) array
-        What the clusters of each view explain of each column, in nats, above 0 if it is more than by chance. Of a
-        column's own view, by the clusters that its other columns show.
-    """
-
-    views: np.ndarray
-    gains: Array
-
-    @property
-    def n_views(self) -> int:
-        """The number of views that were found."""
-        return self.gains.shape[1]
-
-    @property
-    def columns(self) -> list[Indices]:
-        """The columns of each view."""
-        return [np.flatnonzero(self.views == v) for v in range(self.n_views)]
 
 
 def find_views(table: Array, workers: Workers) -> FoundColumns:

@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
+from latentsimplex.columns.found_columns import FoundColumns
+from latentsimplex.inputs.taken_columns import take_columns
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import keep_present
 from latentsimplex.placing.references import References
@@ -48,6 +50,7 @@ FITTED = {
     "initial_view_patterns_": "initial_view_patterns",
     "present_": "present",
     "placed_": "placed",
+    "view_columns_": "view_columns",
 }
 """The attributes of a fitted estimator, and what each is called in its results."""
 
@@ -123,6 +126,8 @@ class Results:
         "pandas" or "polars" where the data were frames, which frames of the results are too.
     present : (V, n) array of bool, or None
         Which samples each view has; None if each has all of them.
+    found_columns : FoundColumns or None
+        Where views were found in a table, the view of each column and what the clusters of views explain of it.
     references : References or None
         What places new samples, rows of the data among it; None where that was left out of a file, or cannot be.
     """
@@ -151,6 +156,7 @@ class Results:
     settings: dict[str, Any]
     frame_library: str | None = None
     present: np.ndarray | None = None
+    found_columns: FoundColumns | None = None
     references: References | None = None
 
     def __repr__(self) -> str:
@@ -166,6 +172,11 @@ class Results:
     def placed(self) -> np.ndarray | None:
         """Which samples are in some view of each pattern (patterns, n); None if all are."""
         return find_placed(self.present, self.view_patterns, self.n_patterns)
+
+    @property
+    def view_columns(self) -> list[np.ndarray] | None:
+        """The columns of each view that was found in a table; None where views were given."""
+        return None if self.found_columns is None else self.found_columns.columns
 
     @property
     def n_views(self) -> int:
@@ -286,12 +297,15 @@ def read_views_again(results: Results, data: Any) -> Views:
     """Return the views of the data that a model was fitted to, given again; ValueError for other data."""
     settings, precomputed = results.settings, isinstance(results.similarity, Precomputed)
     reading = settings.get("missing", "raise"), settings.get("join", "strict")
-    views = as_views(data, settings["views"], precomputed, *reading)
+    found = results.found_columns
+    views = as_views(data, settings["views"] if found is None else "whole", precomputed, *reading)
     if sum(views.widths) != results.n_features:  # in scikit-learn's words, which its checks look for
         raise ValueError(
             f"X has {sum(views.widths)} features, but LatentSimplexPosition is expecting {results.n_features} features "
             "as input: give the data of the fit."
         )
+    if found is not None and found.n_views:
+        views = take_columns(views, found.columns)
     if (len(views), views.n_samples) != (results.n_views, results.n_samples):
         raise ValueError(
             f"The data have {len(views)} views of {views.n_samples} samples and the model was fitted to "
