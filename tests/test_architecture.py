@@ -15,12 +15,14 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 ROOMS = [
     "base",
+    "checkpoints",
     "inputs",
     "similarity",
     "neighbours",
     "pairs",
     "model",
     "auto",
+    "columns",
     "placing",
     "search",
     "results",
@@ -33,6 +35,7 @@ ROOMS = [
     "progress",
     "fitting",
     "stages",
+    "resuming",
     "prediction",
     "frames",
     "estimator",

@@ -242,10 +242,13 @@ def test_the_data_choose_a_similarity_that_was_left_open():
 
 
 def test_settings_are_the_parameters_as_they_were_given():
-    """All but how much is shown, which has no part in what is found."""
-    given = LatentSimplexPosition(n_clusters=np.int64(4), similarity="diffusion", n_jobs=-1, verbose=True)
+    """All but how much is shown and where state is kept, which have no part in what is found."""
+    given = LatentSimplexPosition(
+        n_clusters=np.int64(4), checkpoint="kept", similarity="diffusion", n_jobs=-1, verbose=True
+    )
     settings = resolve_options(given.get_params(deep=False)).settings
-    assert settings == {name: value for name, value in given.get_params().items() if name != "verbose"}
+    left_out = {"verbose", "checkpoint"}
+    assert settings == {name: value for name, value in given.get_params().items() if name not in left_out}
     given.set_params(n_init=9)
     assert settings["n_init"] == 3
 
@@ -273,3 +276,11 @@ def test_a_seed_gives_the_same_generator_each_time():
     assert draws[0] == draws[1] != draws[2]
     own = np.random.default_rng(0)
     assert options(random_state=own).rng is own
+
+
+@pytest.mark.parametrize("folder", [3, "", ["kept"], b""])
+def test_a_checkpoint_that_is_no_folder(folder):
+    with pytest.raises(
+        ValueError, match=r"checkpoint=.* is no folder: give its path as text or a pathlib.Path"
+    ):
+        options(checkpoint=folder)

@@ -19,6 +19,7 @@ from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.fit_warnings import warn_of_weak_results
 from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
 from latentsimplex.results.save_load import load_results, save_results
+from latentsimplex.resuming import resume_stages
 from latentsimplex.similarity import Precomputed
 from latentsimplex.stages import run_stages
 
@@ -37,11 +38,11 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     min_clusters : int
         The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k. For up to 12 views.
     views : "whole", "columns", "discover", one label per column, or a dict
-        How a single 2-D table is cut into views. "discover" finds views: columns that show clusters together, grouped
-        by which clusters, others left out (``view_columns_``). Columns with one label form a view. A pandas Series or a dict from
-        columns to views is matched by the names of the columns; a dict from views to lists of columns works too.
-        Columns with several levels form a view for each first level. For AnnData also "layers", "obsm", or a column
-        of ``var`` (:mod:`latentsimplex.inputs.containers`).
+        How a single 2-D table is cut into views. "discover" finds them: columns that show clusters together, grouped by
+        which clusters, and others in none (``view_columns_``). Columns with one label form a view. A pandas Series or a
+        dict from columns to views is matched by the names of the columns; a dict from views to lists of columns works
+        too. Columns with several levels form a view for each first level. For AnnData also "layers", "obsm", or a
+        column of ``var`` (:mod:`latentsimplex.inputs.containers`).
     missing : "raise" or "pairwise"
         What to do about missing cells (NaN): refuse them, or compare two samples on the features that both have.
     join : "strict", "inner" or "outer"
@@ -50,6 +51,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     n_landmarks : "auto", int or None
         Samples that all others are placed against; all of them shape graphs of the nearest neighbours. "auto" is 5,000
         beyond 10,000 samples, and none up to there; None compares all with all. For up to 12 views.
+    checkpoint : str, path or None
+        A folder, new or of an earlier fit: state is kept there, and a fit of the same data and settings goes on from
+        it. The folder of a fit that has ended gives its result (:doc:`/long_fits`).
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
         one of two scales, and how features are compared, by the evidence for clusters.
@@ -201,6 +205,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         missing: str = "raise",
         join: str = "strict",
         n_landmarks: int | str | None = "auto",
+        checkpoint: Any = None,
         similarity: Any = "auto",
         divergence: str = "auto",
         response: str = "auto",
@@ -224,6 +229,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         self.missing = missing
         self.join = join
         self.n_landmarks = n_landmarks
+        self.checkpoint = checkpoint
         self.similarity = similarity
         self.divergence = divergence
         self.response = response
@@ -264,7 +270,8 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         -------
         self
         """
-        results = run_stages(X, resolve_options(self.get_params(deep=False)))
+        options = resolve_options(self.get_params(deep=False))
+        results = (run_stages if options.checkpoint is None else resume_stages)(X, options)
         warn_of_weak_results(results, self.min_clusters)
         return self._show(results)
 

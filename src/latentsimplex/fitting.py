@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from latentsimplex.auto.choose_similarity import Choice, choose_similarity
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.problem import Fit, Listener, Problem
+from latentsimplex.model.problem import FIT_TYPES, Fit, Listener, Problem, drop_statistics
 from latentsimplex.options import Choices, Options, make_model
 from latentsimplex.pairs.absent_pairs import Followed, follow_fit
 from latentsimplex.pairs.divergence import DIVERGENCES
@@ -27,6 +28,8 @@ from latentsimplex.search.multistart import Search
 from latentsimplex.search.runs import finish_on_all_views
 from latentsimplex.similarity import AutoDiffusion, Kernel
 from latentsimplex.similarity.walk_eigenvectors import CACHED_BYTES, EigenvectorCache
+
+T = TypeVar("T")
 
 
 class Reading(NamedTuple):
@@ -63,9 +66,26 @@ class Found(NamedTuple):
     trees: PatternTrees | None = None
 
 
+class Asked(NamedTuple, Generic[T]):
+    """What a stage asked EM for: what that found, in which views, constant ones left out, and the stage's record."""
+
+    found: T
+    informative: Indices
+    stage: Stage
+
+
+class Kept(NamedTuple):
+    """The same as a checkpoint keeps it."""
+
+    found: Any
+    informative: Indices
+    temperature: float
+    n_views: int
+
+
 @dataclass(frozen=True)
 class Fitting:
-    """A fit in its course: the views, what was asked for, and where and how the work is done."""
+    """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept."""
 
     views: Views
     options: Options
@@ -76,6 +96,7 @@ class Fitting:
     workers: Workers
     backend: Backend
     listener: Listener
+    checkpoint: Checkpoint | None = None
     eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
 
     @property
@@ -91,10 +112,49 @@ class Fitting:
         cache: EigenvectorCache = BoundedCache(CACHED_BYTES)
         return replace(self, views=self.views.take_samples(rows), backend=backend, eigenvectors=cache)
 
+    def recall(self, name: str, compute: Callable[[], T], *key: Any, types: Sequence[type] = ()) -> T:
+        """Return what a checkpoint has kept of this name and key, or compute it."""
+        if self.checkpoint is None:
+            return compute()
+        return self.checkpoint.recall(name, compute, *key, types=types)
+
+    def ask(
+        self,
+        name: str,
+        reading: Reading,
+        members: Indices | None,
+        run: Callable[[Problem, Indices], T],
+        n_clusters: int | None = None,
+        followed: Followed | None = None,
+        again: bool = False,
+    ) -> Asked[T]:
+        """Return what EM finds in a stage, or finds ``again``: what ``run`` makes of its problem and its views."""
+        if self.checkpoint is None:
+            problem, informative, stage = self.pose(name, reading, members, n_clusters, followed)
+            return Asked(run(problem, informative), informative, stage)
+
+        def run_kept() -> Kept:
+            problem, informative, stage = self.pose(name, reading, members, n_clusters, followed)
+            found = run(problem, informative)
+            kept = drop_statistics(found) if isinstance(found, Fit) else found
+            return Kept(kept, informative, stage.temperature, stage.n_views)
+
+        kept = self.recall(name, run_kept, again, types=(Kept, Search, *FIT_TYPES))
+        stage = self.record_stage(name, reading, kept.temperature, kept.n_views)
+        return Asked(kept.found, kept.informative, stage)
+
     def go_on(self, fit: Fit, reading: Reading, members: Any, seen: Indices, g: int | None = None) -> Fit:
         """Run EM again from a fit to some views, the pairs that they lack filled by what it found."""
-        problem, _, _ = self.pose("refinement", reading, members, g, self.follow(fit, seen))
-        return finish_on_all_views(problem, fit, self.listener.follow(0))
+        asked = self.ask(
+            "refinement",
+            reading,
+            members,
+            lambda problem, _: finish_on_all_views(problem, fit, self.listener.follow(0)),
+            g,
+            self.follow(fit, seen),
+            again=True,
+        )
+        return asked.found
 
     def follow(self, fit: Fit, informative: Indices) -> Followed:
         """Return what a fit tells of the pairs that views lack."""
@@ -103,13 +163,19 @@ class Fitting:
     def choose_similarity(self, candidates: Mapping[int, list[AutoDiffusion]]) -> Choice:
         """Return the similarity under which clusters explain most."""
         divergence = DIVERGENCES[self.options.choices.divergence]
-        return choose_similarity(self.views, candidates, self.n_clusters, divergence, self.workers)
+        choose = partial(choose_similarity, self.views, candidates, self.n_clusters, divergence, self.workers)
+        return self.recall("similarity", choose, types=(Choice, AutoDiffusion))
 
     def measure_temperatures(self, choices: Choices, kernel: Kernel) -> Array | None:
         """Return the temperature of each view (V,) with a kernel; None where the user gave one."""
         if choices.temperature is not None:
             return None
-        return view_temperatures(self.views, kernel, DIVERGENCES[choices.divergence], self.workers)
+        measure = partial(
+            view_temperatures, self.views, kernel, DIVERGENCES[choices.divergence], self.workers
+        )
+        # a kernel of the user's own, whose words may change from process to process, is the only one of its fit
+        own = repr(kernel) if isinstance(kernel, AutoDiffusion) else ""
+        return self.recall("temperatures", measure, self.views.n_samples, choices.divergence, own)
 
     def record_stage(self, name: str, reading: Reading, temperature: float, n_views: int) -> Stage:
         """Return the record of a stage."""
@@ -155,4 +221,5 @@ class Fitting:
             followed,
         )
         stage = self.record_stage(name, reading, model.temperature, len(pairs))
-        return Problem(pairs, model, self.options.schedule), pairs.informative, stage
+        kept = None if self.checkpoint is None else self.checkpoint.within(name)
+        return Problem(pairs, model, self.options.schedule, kept), pairs.informative, stage

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,6 +69,8 @@ FEWEST_LANDMARKS = 100
 """Fewer landmarks than this show too little of the clusters that there are."""
 FEW_VIEWS = 12
 """Views that are looked at one by one for clusters. Among more, what they have in common tells more than each."""
+NO_SETTINGS = {"verbose", "checkpoint"}
+"""Parameters that belong to one call of a fit, and not to the model that comes of it."""
 DEVICES = re.compile(r"cpu|torch|mps|cuda(:\d+)?")
 
 
@@ -108,6 +112,7 @@ class Options:
     missing: str
     join: str
     n_landmarks: int | str | None
+    checkpoint: Path | None
     kernel: Kernel | None
     choices: Choices
     schedule: Schedule
@@ -166,6 +171,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         missing=given["missing"],
         join=given["join"],
         n_landmarks=check_landmarks(given["n_landmarks"]),
+        checkpoint=check_checkpoint(given["checkpoint"]),
         kernel=None if is_auto(given["similarity"]) else as_kernel(given["similarity"]),
         choices=chosen,
         schedule=Schedule(max_iter=counts["max_iter"], tol=tol, stop=stop, **optimizer),
@@ -174,7 +180,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         n_jobs=n_jobs,
         rng=rng,
         verbose=check_flag("verbose", given["verbose"]),
-        settings={name: value for name, value in given.items() if name != "verbose"},
+        settings={name: value for name, value in given.items() if name not in NO_SETTINGS},
     )
 
 
@@ -261,6 +267,21 @@ def check_device(device: Any) -> str:
         return device
     raise ValueError(
         f'device={show_value(device)} is unknown: choose "cpu", "cuda", "cuda:1" and so on, "mps" or "torch".'
+    )
+
+
+def check_checkpoint(folder: Any) -> Path | None:
+    """Return the folder of a checkpoint, which need not exist; None for none.
+
+    >>> check_checkpoint(None), check_checkpoint("fit.checkpoint").name
+    (None, 'fit.checkpoint')
+    """
+    if folder is None:
+        return None
+    if isinstance(folder, (str, os.PathLike)) and os.fspath(folder):
+        return Path(os.fsdecode(folder))
+    raise ValueError(
+        f"checkpoint={show_value(folder)} is no folder: give its path as text or a pathlib.Path, or None."
     )
 
 

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -30,16 +31,21 @@ from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, f
 from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
-from latentsimplex.columns.found_columns import FoundColumns
+from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
 from latentsimplex.inputs.column_groups import is_word
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.problem import NOBODY
+from latentsimplex.model.problem import NOBODY, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
-from latentsimplex.pairs.memory_budget import choose_storage, measure_size, read_memory_limit
+from latentsimplex.pairs.memory_budget import (
+    choose_storage,
+    estimate_bytes,
+    measure_size,
+    read_memory_limit,
+)
 from latentsimplex.pairs.on_device import find_device
 from latentsimplex.placing.references import References, keep_references
 from latentsimplex.progress import show_progress
@@ -51,8 +57,8 @@ from latentsimplex.search.runs import (
     NATS_BETWEEN,
     finish_on_all_views,
     mean_coassignment,
-    refine_labels,
     refit_on_second_similarity,
+    run_from_labels,
 )
 from latentsimplex.similarity import AutoDiffusion, Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
@@ -70,9 +76,9 @@ SEARCHED_CLUSTERS = 10
 """The most clusters that a search among many views looks for, where no number was given."""
 
 
-def run_stages(X: Any, options: Options) -> Results:
-    """Return what a fit to data finds."""
-    views, columns = read_views(X, options)
+def run_stages(X: Any, options: Options, checkpoint: Checkpoint | None = None) -> Results:
+    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one."""
+    views = X if isinstance(X, Views) else read_views(X, options)
     if options.looks_for_splits(len(views)):
         views = leave_out_wordless(views)
     else:
@@ -90,7 +96,13 @@ def run_stages(X: Any, options: Options) -> Results:
     progress = show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
-        fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, listener)
+        if checkpoint is not None:
+            listener.stage(checkpoint.describe())
+            kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
+            keep = kept if estimate_bytes(size, kept) <= budget else keep
+        fitting = Fitting(
+            views, options, n_clusters, n_patterns, keep, device, workers, backend, listener, checkpoint
+        )
         if options.looks_for_splits(len(views)):
             found = refine_splits(fitting, find_splits(fitting), candidates)
         else:
@@ -105,16 +117,14 @@ def run_stages(X: Any, options: Options) -> Results:
     results = assemble_results(
         views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
     )
-    if columns is not None:
-        results = replace(results, found_columns=columns, n_features=len(columns.views))
     return replace(results, references=find_references(views, results, options))
 
 
-def read_views(X: Any, options: Options) -> tuple[Views, FoundColumns | None]:
-    """Return the views of the data and, where they were to be found in a table, which of its columns they are."""
+def read_views(X: Any, options: Options) -> Views:
+    """Return the views of the data: as they are given, or found among the columns of a table."""
     reading = isinstance(options.kernel, Precomputed), options.missing, options.join
     if not is_word(options.views, "discover"):
-        return as_views(X, options.views, *reading), None
+        return as_views(X, options.views, *reading)
     from latentsimplex.columns.discovered_table import discover_views
 
     return discover_views(X, *reading, options.n_jobs)
@@ -135,8 +145,9 @@ def find_splits(fitting: Fitting) -> SharedClusters:
     tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
     most = None if fitting.options.n_clusters is None else fitting.n_clusters
     least = min(fitting.options.min_clusters, fitting.views.n_samples)
+    kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
-        tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks
+        tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks, kept
     )
 
 
@@ -178,12 +189,16 @@ def refine_splits(
     followed = None
     if presence:
         followed = follow_labels([pattern_of.get(v, -1) for v in range(len(fitting.views))], begun)
-    problem, informative, stage = some.pose("refinement", reading, members, n_clusters, followed)
-    fit = refine_labels(
-        problem,
-        np.array([pattern_of[v] for v in informative]),
-        [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)],
-        fitting.listener.follow(0),
+    certain = [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)]
+    fit, informative, stage = some.ask(
+        "refinement",
+        reading,
+        members,
+        lambda problem, views: run_from_labels(
+            problem, np.array([pattern_of[v] for v in views]), certain, fitting.listener.follow(0)
+        ),
+        n_clusters,
+        followed,
     )
     if presence:
         fit = some.go_on(fit, reading, members, informative, n_clusters)
@@ -201,7 +216,8 @@ def refine_splits(
 def settle_memberships(fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices) -> Array:
     """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
     tables = [fitting.views.table_of_all(v) for v in group.members]
-    return settle_all(tables, group.tree, W, landmarks, fitting.workers)
+    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers)
+    return fitting.recall("memberships", settle, group.members)
 
 
 def choose_reading(
@@ -227,20 +243,24 @@ def draw_members(fitting: Fitting) -> Indices | None:
 
 def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | None) -> Found:
     """Search for patterns and clusters from several starts."""
-    problem, informative, stage = fitting.pose("search", reading, members)
-    if not len(informative):
-        return Found(None, informative, informative, None, reading, (stage,))
-    search = search_from_starts(
-        problem,
-        fitting.n_clusters,
-        min(fitting.n_patterns, len(informative)),
-        fitting.options.n_init,
-        fitting.options.rng,
-        fitting.listener,
-        moves=reading.choices.search == "moves",
-        # memberships that only say where a refinement begins need not be known so well
-        nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
-    )
+
+    def search_among(problem: Problem, informative: Indices) -> Search | None:
+        if not len(informative):
+            return None
+        return search_from_starts(
+            problem,
+            fitting.n_clusters,
+            min(fitting.n_patterns, len(informative)),
+            fitting.options.n_init,
+            fitting.options.rng,
+            fitting.listener,
+            moves=reading.choices.search == "moves",
+            # memberships that only say where a refinement begins need not be known so well
+            nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
+        )
+
+    search, informative, stage = fitting.ask("search", reading, members, search_among)
+    members = None if search is None else members
     return Found(search, informative, informative, members, reading, (stage,))
 
 
@@ -257,13 +277,20 @@ def refine_memberships(fitting: Fitting, found: Found) -> Found:
     (choices, kernel, _, _), search = found.reading, found.search
     assert search is not None
     assert isinstance(kernel, AutoDiffusion)
+    before, members = search.fit, found.members
     choices = choices.for_coassignments() if kernel.scale == "local" else choices
-    kernel = kernel.for_refinement(mean_coassignment(search.fit))
+    kernel = kernel.for_refinement(mean_coassignment(before))
     reading = Reading(choices, kernel, fitting.measure_temperatures(choices, kernel))
-    followed = fitting.follow(search.fit, found.informative)
-    problem, informative, stage = fitting.pose("refinement", reading, found.members, None, followed)
-    search = search._replace(fit=refit_on_second_similarity(problem, search.fit, fitting.listener.follow(0)))
-    return Found(search, found.searched, informative, found.members, reading, (*found.stages, stage))
+    fit, informative, stage = fitting.ask(
+        "refinement",
+        reading,
+        members,
+        lambda problem, _: refit_on_second_similarity(problem, before, fitting.listener.follow(0)),
+        None,
+        fitting.follow(before, found.informative),
+    )
+    search = search._replace(fit=fit)
+    return Found(search, found.searched, informative, members, reading, (*found.stages, stage))
 
 
 def fill_again(fitting: Fitting, found: Found) -> Found:
@@ -277,9 +304,14 @@ def take_in_all_views(fitting: Fitting, found: Found) -> Found:
     """Go on with all views from where a fit to a part of them ended."""
     fitting.listener.stage("taking in all views")
     assert found.search is not None
-    followed = fitting.follow(found.search.fit, found.informative)
-    problem, informative, stage = fitting.pose("all views", found.reading, None, None, followed)
-    search = found.search._replace(
-        fit=finish_on_all_views(problem, found.search.fit, fitting.listener.follow(0))
+    before = found.search.fit
+    fit, informative, stage = fitting.ask(
+        "all views",
+        found.reading,
+        None,
+        lambda problem, _: finish_on_all_views(problem, before, fitting.listener.follow(0)),
+        None,
+        fitting.follow(before, found.informative),
     )
+    search = found.search._replace(fit=fit)
     return Found(search, found.searched, informative, None, found.reading, (*found.stages, stage))

@@ -1,6 +1,7 @@
 """Features that set clusters apart: means and effects by hand, names, orders, and what cannot be described."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -101,6 +102,20 @@ def test_samples_and_views_are_matched_by_name():
     assert found.keys() == expected.keys()
     for key, row in expected.items():
         assert found[key] == pytest.approx(row)
+
+
+def test_samples_that_a_view_was_read_without_have_no_part():
+    """Such as samples without a word, whose rows of zeros the fit left out."""
+    X = np.arange(12.0).reshape(6, 2)
+    frames = {v: pd.DataFrame(X, index=list("abcdef")) for v in ("one", "two")}
+    model = made_model([W], [0, 0], view_names=["one", "two"], sample_names=list("abcdef"))
+    present = np.ones((2, 6), dtype=bool)
+    present[0, 1] = False  # sample b, of cluster 0, in view "one"
+    model._show(replace(model.results_, present=present))
+    for given in (frames, {v: frames[v].iloc[::-1] for v in ("two", "one")}):
+        found = rows_of(describe_clusters(model, given))
+        assert found[0, "one", "0"][0] == X[0, 0]
+        assert found[0, "two", "0"][0] == X[:2, 0].mean()
 
 
 def test_data_of_another_fit_are_refused():

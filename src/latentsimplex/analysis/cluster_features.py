@@ -24,8 +24,9 @@ from scipy import sparse
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.inputs.views import Views, as_views
-from latentsimplex.results.results import Results, results_of
+from latentsimplex.inputs.views import Views
+from latentsimplex.inputs.words import keep_present
+from latentsimplex.results.results import Results, cut_as_fitted, results_of
 from latentsimplex.similarity import Precomputed
 
 PART_ENTRIES = 1 << 21
@@ -189,8 +190,7 @@ def read_again(results: Results, X: Any) -> Given:
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse views")  # the fit has said so
-        given = {name: results.settings[name] for name in ("missing", "join") if name in results.settings}
-        views = as_views(X, results.settings["views"], **given)
+        views = cut_as_fitted(results, X)
     if views.n_samples != results.n_samples:
         raise ValueError(
             f"The data have {views.n_samples} samples and the model has {results.n_samples}: give the data that it "
@@ -200,6 +200,10 @@ def read_again(results: Results, X: Any) -> Given:
     rows: Indices | slice = slice(None)
     if views.sample_names is not None and results.sample_names is not None:
         rows = _find_places(results.sample_names, views.sample_names, "sample")
+    if results.present is not None:
+        present = np.empty_like(results.present)
+        present[:, rows] = results.present[places]
+        views = keep_present(views, present)
     return Given(views, places, rows)
 
 

@@ -10,7 +10,7 @@ they are together with probability 1 - p, so that a table in which groups are po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from latentsimplex.auto.splits import Split, cut_into
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
+from latentsimplex.checkpoints.checkpoint import Checkpoint
 
 WITHIN = 1.5
 """How many times more evidence a split of a piece needs than one of all samples."""
@@ -159,24 +160,30 @@ def grow_tree(
     bounds: Bounds,
     workers: Workers,
     n_landmarks: int | None = None,
+    checkpoint: Checkpoint | None = None,
     compared: str | None = None,
 ) -> ClusterTree:
     """Return the clusters of the samples that views show together, by so many of them at a time; None is by all.
 
-    Samples in none of the views have no cluster, -1. ``compared`` is how features are compared, if that is known.
+    Samples in none of the views have no cluster, -1. A checkpoint keeps each split. ``compared`` is how features are
+    compared, if that is known.
     """
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
         seen_tables = [take_rows(X, seen) for X in tables]
-        return grow_tree(seen_tables, bounds, workers, n_landmarks, compared).spread(seen, n)
+        return grow_tree(seen_tables, bounds, workers, n_landmarks, checkpoint, compared).spread(seen, n)
     most = n if bounds.most is None else bounds.most
     find = partial(find_split_of_seen, workers=workers, n_landmarks=n_landmarks)
-    root = Node(np.arange(n), -1, find(tables, exactly=bounds.exactly, compared=compared))
+    first = partial(find, tables, exactly=bounds.exactly, compared=compared)
+    root = Node(np.arange(n), -1, first() if checkpoint is None else recall_split(checkpoint, first))
     comparison = "as they are" if root.split is None else root.split.comparison
 
     def look(rows: Indices, parent: int) -> Node:
         piece = [take_rows(X, rows) for X in tables]
-        return Node(rows, parent, find(piece, margin=WITHIN, exactly=0, compared=comparison))
+        further = partial(find, piece, margin=WITHIN, exactly=0, compared=comparison)
+        return Node(
+            rows, parent, further() if checkpoint is None else recall_split(checkpoint, further, rows)
+        )
 
     nodes, leaves, taken = [root], [0], []
     levels, evidence = [Level(np.zeros(n, dtype=np.intp), 0.0)], [0.0]
@@ -197,8 +204,9 @@ def grow_tree(
         levels.append(Level(labels, evidence[-1]))
     is_broad = bool(taken) and all(split.is_broad for split in taken)
     if bounds.exactly is not None and root.split is not None:
-        labels = cut_into(tables, bounds.exactly, comparison, levels[-1].labels, workers)
-        if labels is not levels[-1].labels:
+        cut = partial(cut_into, tables, bounds.exactly, comparison, levels[-1].labels, workers)
+        labels = cut() if checkpoint is None else checkpoint.recall("cut", cut)
+        if not np.array_equal(labels, levels[-1].labels):
             levels, is_broad = [levels[0], Level(labels, levels[-1].evidence)], False
     refused = [split.nats for split in (nodes[each].split for each in leaves) if split is not None]
     for nats in sorted(refused, reverse=True)[: max(0, most - len(leaves))]:
@@ -211,6 +219,13 @@ def grow_tree(
         is_broad,
         root.strength,
     )
+
+
+def recall_split(
+    checkpoint: Checkpoint, find: Callable[[], Split | None], rows: Indices | None = None
+) -> Split | None:
+    """Return the split of some samples of a tree, of all unless told, that a checkpoint has kept; or find it."""
+    return checkpoint.recall("split", find, rows, types=(Split,))
 
 
 def cut_pieces(rows: Indices, split: Split, most: int) -> list[Indices]:

@@ -24,6 +24,7 @@ from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
+from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.neighbours.neighbour_graphs import (
     compare_samples,
     find_neighbours,
@@ -67,21 +68,25 @@ def find_shared_clusters(
     most_groups: int,
     workers: Workers,
     n_landmarks: int | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> SharedClusters:
     """Return which views share clusters, and the clusters, by so many samples at a time; None is by all of them."""
     free = Bounds(1, bounds.most if bounds.exactly is None else None)
-    views = ViewGroups(tables, free, workers, n_landmarks)
+    views = ViewGroups(tables, free, workers, n_landmarks, checkpoint)
     groups = views.merge(most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
         groups = [tuple(range(len(tables)))]
     if bounds.least > 1:
-        views = ViewGroups(tables, bounds, workers, n_landmarks)
+        views = ViewGroups(tables, bounds, workers, n_landmarks, checkpoint)
     clustered = [ClusteredViews(members, views.tree_of_all(members)) for members in groups]
     clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some have none, all told
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
     taken = {v for group in clustered for v in group.members}
-    left = [X for v, X in enumerate(tables) if v not in taken]
-    return SharedClusters(clustered, grow_tree(left, free, workers, n_landmarks) if left else None)
+    left = tuple(v for v in range(len(tables)) if v not in taken)
+    if not left:
+        return SharedClusters(clustered, None)
+    kept = None if checkpoint is None else checkpoint.within("others", left)
+    return SharedClusters(clustered, grow_tree([tables[v] for v in left], free, workers, n_landmarks, kept))
 
 
 class ViewGroups:
@@ -96,8 +101,10 @@ class ViewGroups:
         bounds: Bounds,
         workers: Workers,
         n_landmarks: int | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.tables, self._bounds, self.workers, self._n_landmarks = tables, bounds, workers, n_landmarks
+        self._checkpoint = checkpoint
         self.rows = sample_each_view(tables, GROUPED_BY, LEAST_OF_VIEW)
         is_whole = len(self.rows) == len(tables[0])
         self._sampled = tables if is_whole else [take_rows(X, self.rows) for X in tables]
@@ -110,7 +117,13 @@ class ViewGroups:
         if members not in self._trees:
             tree = None
             if len(self.rows) < len(self.tables[0]):
-                tree = grow_tree([self._sampled[v] for v in members], self._bounds, self.workers)
+                some = [self._sampled[v] for v in members]
+                kept = (
+                    None
+                    if self._checkpoint is None
+                    else self._checkpoint.within("some", members, self._bounds)
+                )
+                tree = grow_tree(some, self._bounds, self.workers, checkpoint=kept)
             if tree is None or tree.n_clusters == 1:
                 tree = self._grow_on_all(members).take(self.rows)
             self._trees[members] = tree
@@ -127,7 +140,10 @@ class ViewGroups:
     def _grow_on_all(self, members: Members) -> ClusterTree:
         if members not in self._trees_of_all:
             tables = [self.tables[v] for v in members]
-            self._trees_of_all[members] = grow_tree(tables, self._bounds, self.workers, self._n_landmarks)
+            kept = None if self._checkpoint is None else self._checkpoint.within("all", members, self._bounds)
+            self._trees_of_all[members] = grow_tree(
+                tables, self._bounds, self.workers, self._n_landmarks, kept
+            )
         return self._trees_of_all[members]
 
     def merge(self, most_groups: int) -> list[Members]:

@@ -84,6 +84,12 @@ ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again
     help="Named samples that not all views have: refuse them, keep the samples that all views have (inner), or keep "
     "all of them (outer).",
 )
+@click.option(
+    "--checkpoint",
+    type=FILE,
+    metavar="FOLDER",
+    help="Keep state in this folder; the same command, started again, goes on from it.",
+)
 @click.option("--n-init", type=COUNT, default=3, metavar="N", help="Starts of the search; the best is kept.")
 @click.option(
     "--device",
@@ -124,6 +130,7 @@ def fit(
     similarity: str,
     missing: str,
     join: str,
+    checkpoint: Path | None,
     n_init: int,
     device: str,
     memory_limit: str | None,
@@ -158,7 +165,8 @@ def fit(
       fit.h5ad or fit.h5mu
                        a copy of such an input with results in obs, obsm, uns
 
-    Ctrl-C or SIGTERM ends the fit early and writes the best result so far; a second one gives up. The exit status
+    Ctrl-C or SIGTERM ends the fit early and writes the best result so far; a second one gives up. With --checkpoint
+    the same command goes on from there, and also after the process was killed. The exit status
     is 0 when all went well, 1 for bad data, 2 for wrong usage and 130 after Ctrl-C or SIGTERM.
     """
     from latentsimplex.report import describe, summarise
@@ -184,6 +192,7 @@ def fit(
             views=given.views,
             missing=missing,
             join=join,
+            checkpoint=checkpoint,
             similarity=similarity,
             n_init=n_init,
             device=device,
@@ -192,7 +201,7 @@ def fit(
             verbose=shown == "lines" or (shown is None and sys.stderr.isatty()),
         )
         with (
-            one_line(ValueError, ImportError, MemoryError),
+            one_line(OSError, ValueError, ImportError, MemoryError),
             warnings_as_lines(),
             kept_on_interrupt(lambda: os.write(2, ENDING)) as pressed,
         ):
@@ -204,7 +213,10 @@ def fit(
         for what, name in names.items():
             click.echo(f"{what}: {out / name}")
     if pressed.is_set():
-        click.echo("Interrupted: the fit ended early, and the best result so far was written.", err=True)
+        goes_on = "" if checkpoint is None else " The same command goes on from the checkpoint."
+        click.echo(
+            f"Interrupted: the fit ended early, and the best result so far was written.{goes_on}", err=True
+        )
         raise click.exceptions.Exit(INTERRUPTED)
 
 

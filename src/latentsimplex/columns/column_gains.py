@@ -46,7 +46,7 @@ def measure_votes(scores: Array, labels: np.ndarray, k: int) -> tuple[Array, Arr
 
     Columns are normal within clusters.
     """
-    counts, means, variances = describe_columns(scores, np.broadcast_to(labels[:, None], scores.shape), k)
+    _, means, variances = describe_columns(scores, np.broadcast_to(labels[:, None], scores.shape), k)
     votes = -0.5 * (np.square(scores[:, :, None] - means) / variances + np.log(variances))
     sizes = np.bincount(labels, minlength=k)
     return np.nan_to_num(votes), np.maximum(sizes, 1) / sizes.sum()

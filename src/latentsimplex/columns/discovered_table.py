@@ -6,16 +6,13 @@ import warnings
 from typing import Any
 
 from latentsimplex.base.threads import Workers
-from latentsimplex.columns.found_columns import FoundColumns
 from latentsimplex.columns.found_views import find_views
 from latentsimplex.inputs.taken_columns import take_columns
 from latentsimplex.inputs.views import Views, as_views
 
 
-def discover_views(
-    data: Any, precomputed: bool, missing: str, join: str, n_jobs: int | None
-) -> tuple[Views, FoundColumns]:
-    """Return the views found in the one table that data are, and which columns these are; ValueError for other data.
+def discover_views(data: Any, precomputed: bool, missing: str, join: str, n_jobs: int | None) -> Views:
+    """Return the views found in the one table that data are; ValueError for other data.
 
     Where no group of columns shows clusters, the table is one view.
     """
@@ -45,5 +42,4 @@ def discover_views(
             UserWarning,
             stacklevel=5,
         )
-        return views, found
-    return take_columns(views, found.columns), found
+    return take_columns(views, found)

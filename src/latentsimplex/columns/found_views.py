@@ -35,7 +35,7 @@ from latentsimplex.columns.dependence import (
     normal_scores,
     strongest_dependence,
 )
-from latentsimplex.columns.found_columns import FoundColumns
+from latentsimplex.inputs.found_columns import FoundColumns
 
 GROUPED_BY = 2000
 """Samples by which columns are grouped, drawn at random where there are more."""

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from latentsimplex.base.types import Indices
+from latentsimplex.inputs.found_columns import FoundColumns
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.views import Views
 
 
-def take_columns(views: Views, groups: Sequence[Indices]) -> Views:
-    """Return a view for each group of columns of the one view there is, named view0, view1, ...
+def take_columns(views: Views, found: FoundColumns) -> Views:
+    """Return a view for each that was found in the one view there is, named view0, view1, ...; it stays if none was.
 
     >>> import numpy as np
     >>> from latentsimplex.inputs.views import as_views
     >>> table = as_views(np.arange(8.0).reshape(2, 4))
-    >>> taken = take_columns(table, [np.array([0, 3]), np.array([2])])
+    >>> taken = take_columns(table, FoundColumns(np.array([0, -1, 1, 0]), np.ones((4, 2))))
     >>> taken.names, taken[0].tolist()
     (['view0', 'view1'], [[0.0, 3.0], [4.0, 7.0]])
     """
+    groups = found.columns
+    if not groups:
+        return replace(views, found=found)
     whole = views.find_given(0)
     features = views.name_features(0)
 
@@ -36,4 +38,6 @@ def take_columns(views: Views, groups: Sequence[Indices]) -> Views:
         columns=lambda v: [features[j] for j in groups[v]],
         units=lambda v: views.find_units(0)[:, groups[v]],
         given=find_given,
+        stack=None,
+        found=found,
     )

@@ -36,7 +36,16 @@ from latentsimplex.base.types import Array
 from latentsimplex.model.cluster_prices import list_prices
 from latentsimplex.model.descent import adam, mirror
 from latentsimplex.model.penalties import membership_penalty, weight_penalty
-from latentsimplex.model.problem import EMPTY, Expectation, Fit, Patterns, Problem, Schedule, State
+from latentsimplex.model.problem import (
+    EMPTY,
+    Expectation,
+    Fit,
+    Patterns,
+    Problem,
+    RunSoFar,
+    Schedule,
+    State,
+)
 from latentsimplex.pairs.divergence import P_CLIP, Divergence
 from latentsimplex.pairs.in_memory import WeightedSums
 from latentsimplex.pairs.protocol import Backend, Block, BlockOperations, PairValues
@@ -48,13 +57,19 @@ SHORTEST_STEP = 1e-3
 def run(problem: Problem, state: State, callback: Callable[[int, Expectation], None] | None = None) -> Fit:
     """Alternate E and M steps until the paper's stopping rule, a standstill, ``max_iter`` or ``stop``.
 
-    The loss never rises (see :func:`em_step`). The last E step belongs to the returned state.
+    The loss never rises (see :func:`em_step`). The last E step belongs to the returned state. Where the problem has a
+    checkpoint, a run from the same state goes on from where it was when it was last kept.
     """
-    schedule = problem.schedule
+    schedule, bookmark = problem.schedule, None
+    curve, expected_curve = [], []
+    if problem.checkpoint is not None:
+        bookmark = problem.checkpoint.bookmark("EM", state, schedule.numbers, types=(RunSoFar, State))
+        state, curve, expected_curve = bookmark.found or RunSoFar(state, [], [])
     expectation = e_step(problem, state)
-    curve, expected_curve = [expectation.loss], [expectation.expected_loss]
+    curve = [*curve[:-1], expectation.loss]
+    expected_curve = [*expected_curve[:-1], expectation.expected_loss]
     converged = False
-    for iteration in range(schedule.max_iter + 1):
+    for iteration in range(len(curve) - 1, schedule.max_iter + 1):
         if callback is not None:
             callback(iteration, expectation)
         converged = has_converged(curve, schedule) or stands_still(state, schedule)
@@ -63,6 +78,8 @@ def run(problem: Problem, state: State, callback: Callable[[int, Expectation], N
         state, expectation = em_step(problem, state, expectation)
         curve.append(expectation.loss)
         expected_curve.append(expectation.expected_loss)
+        if bookmark is not None:
+            bookmark.keep(RunSoFar(state, curve[:], expected_curve[:]))
     return Fit(state, expectation, curve, expected_curve, converged)
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.base.types import Array
+from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.penalties import Penalty
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.protocol import PairValues
@@ -67,14 +68,23 @@ class Schedule:
     fall: float = 0.0
     single_precision: bool = False
 
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """All that is the same in another process."""
+        return tuple(value for name, value in vars(self).items() if name != "stop")
+
 
 @dataclass(frozen=True)
 class Problem:
-    """Pair values of the views, what is minimised, and how: what every step of EM and of the search is given."""
+    """Pair values of the views, what is minimised, and how: what every step of EM and of the search is given.
+
+    ``checkpoint`` is where their state is kept; None where it is not.
+    """
 
     pairs: PairValues
     model: Model
     schedule: Schedule
+    checkpoint: Checkpoint | None = None
 
 
 class State(NamedTuple):
@@ -108,6 +118,23 @@ class Fit(NamedTuple):
     loss_curve: list[float]
     expected_loss_curve: list[float]
     converged: bool
+
+
+class RunSoFar(NamedTuple):
+    """A run of EM in its course: its state and the losses up to it; an E step of the state tells the rest."""
+
+    state: State
+    loss_curve: list[float]
+    expected_loss_curve: list[float]
+
+
+FIT_TYPES = (Fit, State, Expectation)
+"""What fits in a checkpoint are made of."""
+
+
+def drop_statistics(fit: Fit) -> Fit:
+    """Return a fit without its largest part, the statistics of views, which only a next M step would need."""
+    return fit._replace(expectation=fit.expectation._replace(stat=np.empty((0, 0))))
 
 
 class Patterns(NamedTuple):

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
-from latentsimplex.columns.found_columns import FoundColumns
+from latentsimplex.inputs.found_columns import FoundColumns
 from latentsimplex.inputs.taken_columns import take_columns
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import keep_present
@@ -293,19 +293,31 @@ def results_of(model: Any) -> Results:
     )
 
 
-def read_views_again(results: Results, data: Any) -> Views:
-    """Return the views of the data that a model was fitted to, given again; ValueError for other data."""
-    settings, precomputed = results.settings, isinstance(results.similarity, Precomputed)
+def cut_as_fitted(results: Results, data: Any) -> Views:
+    """Return the views of data that are read and cut as those of a fit were."""
+    settings, found = results.settings, results.found_columns
     reading = settings.get("missing", "raise"), settings.get("join", "strict")
-    found = results.found_columns
-    views = as_views(data, settings["views"] if found is None else "whole", precomputed, *reading)
+    cut = settings["views"] if found is None else "whole"
+    views = as_views(data, cut, isinstance(results.similarity, Precomputed), *reading)
+    if found is None:
+        return views
+    _check_width(views, results)
+    return take_columns(views, found)
+
+
+def _check_width(views: Views, results: Results) -> None:
     if sum(views.widths) != results.n_features:  # in scikit-learn's words, which its checks look for
         raise ValueError(
             f"X has {sum(views.widths)} features, but LatentSimplexPosition is expecting {results.n_features} features "
             "as input: give the data of the fit."
         )
-    if found is not None and found.n_views:
-        views = take_columns(views, found.columns)
+
+
+def read_views_again(results: Results, data: Any) -> Views:
+    """Return the views of the data that a model was fitted to, given again; ValueError for other data."""
+    views = cut_as_fitted(results, data)
+    if views.found is None:
+        _check_width(views, results)
     if (len(views), views.n_samples) != (results.n_views, results.n_samples):
         raise ValueError(
             f"The data have {len(views)} views of {views.n_samples} samples and the model was fitted to "

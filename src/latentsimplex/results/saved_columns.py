@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latentsimplex.columns.found_columns import FoundColumns
+from latentsimplex.inputs.found_columns import FoundColumns
 from latentsimplex.results.zip_archive import require
 
 

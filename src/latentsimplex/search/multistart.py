@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
@@ -14,10 +15,12 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.model.cluster_prices import ClusterPrice
 from latentsimplex.model.em import run
-from latentsimplex.model.problem import NOBODY, Fit, Listener, Problem, State
-from latentsimplex.search.runs import NATS_AT_LAST, reschedule, run_with_moves, until_settled
+from latentsimplex.model.problem import FIT_TYPES, NOBODY, Fit, Listener, Problem, State, drop_statistics
+from latentsimplex.search.runs import NATS_AT_LAST, Callback, reschedule, run_with_moves, until_settled
 from latentsimplex.search.states import random_state, spectral_state, state_from_labels
 from latentsimplex.search.view_groups import find_structure, group_views
+
+T = TypeVar("T")
 
 STARTS_AT_ONCE = 4
 """Starts that run side by side where there are few pairs, so that a step of one leaves threads idle."""
@@ -91,16 +94,22 @@ def make_starts_with_moves(
     for number, rng in enumerate(generators):
         if number and problem.schedule.stop():
             return
-        labels = group_views(problem.pairs, n_patterns, rng)
+        labels = recall(problem, "grouping", partial(group_views, problem.pairs, n_patterns, rng), number)
         key = labels.tobytes()
         if key not in made and isinstance(problem.model.penalty, ClusterPrice):
             # what views add up to is added up again when it is needed: the starts that wait hold nothing large
-            views, clusterings = find_structure(roughly, labels, n_patterns)
+            find = partial(find_structure, roughly, labels, n_patterns)
+            views, clusterings = recall(problem, "structure", find, labels)
             make_state = partial(state_from_labels, roughly, views, clusterings, n_patterns)
             made[key] = Start(labels, views.tobytes(), make_state)
         elif key not in made:
             made[key] = Start(labels, key, partial(spectral_state, roughly, labels, n_clusters, n_patterns))
         yield made[key]
+
+
+def recall(problem: Problem, name: str, compute: Callable[[], T], *key: Any) -> T:
+    """Return what a checkpoint has kept of a search, or compute it."""
+    return compute() if problem.checkpoint is None else problem.checkpoint.recall(name, compute, *key)
 
 
 def run_starts(
@@ -114,13 +123,23 @@ def run_starts(
     abandoned, stop = Event(), problem.schedule.stop
     watched = reschedule(problem, stop=lambda: abandoned.is_set() or stop())
 
+    def go_on_from(start: Start, callback: Callback | None) -> Fit:
+        if problem.checkpoint is None:
+            return go_on(watched, start.make_state(), callback)
+        checkpoint = problem.checkpoint.within("start", start.key, stop=watched.schedule.stop)
+
+        def run_start() -> Fit:
+            state = checkpoint.recall("first state", start.make_state, types=(State,))
+            return drop_statistics(go_on(replace(watched, checkpoint=checkpoint), state, callback))
+
+        return checkpoint.recall("start", run_start, types=FIT_TYPES)
+
     def run_one(number: int) -> Fit | None:
         if number and watched.schedule.stop():  # the first start is enough
             return None
         listener.started(number)
-        callback = listener.follow(number)
         try:
-            fit = go_on(watched, starts[number].make_state(), callback)
+            fit = go_on_from(starts[number], listener.follow(number))
         except BaseException:
             abandoned.set()
             raise

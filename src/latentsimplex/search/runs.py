@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from latentsimplex.model.cluster_prices import ClusterPrice
-from latentsimplex.model.em import run
-from latentsimplex.model.problem import Expectation, Fit, Problem, State
+from latentsimplex.model.em import e_step, run
+from latentsimplex.model.problem import FIT_TYPES, Expectation, Fit, Problem, State, drop_statistics
 from latentsimplex.search.moves import (
     Move,
     join_patterns,
@@ -37,6 +37,14 @@ SLOPED_MOVES: tuple[Move, ...] = (merge_clusters, merge_patterns)
 Callback = Callable[[int, Expectation], None]
 
 
+class MovesSoFar(NamedTuple):
+    """A run with moves in its course: the fit, whose move it is, and whether the loss has fallen in this round."""
+
+    fit: Fit
+    turn: int
+    is_falling: bool
+
+
 def until_settled(problem: Problem, **changes: Any) -> Problem:
     """Return the problem with the schedule of a run that goes on for as long as it is worth it."""
     fall = NATS_AT_LAST * problem.model.temperature
@@ -58,20 +66,27 @@ def run_with_moves(
         problem, max_iter=min(BETWEEN_MOVES, problem.schedule.max_iter), fall=NATS_BETWEEN * temperature
     )
     moves = PRICED_MOVES if isinstance(problem.model.penalty, ClusterPrice) else SLOPED_MOVES
-    fit = run(between, state, callback)
-    falling = True
-    while falling:
-        falling = False
-        for propose in moves:
-            if problem.schedule.stop():
-                break
-            proposed = propose(problem, fit)
-            if proposed is None:
-                continue
+    bookmark = None
+    if problem.checkpoint is not None:
+        bookmark = problem.checkpoint.bookmark("moves", types=(MovesSoFar, *FIT_TYPES))
+    if bookmark is not None and bookmark.found is not None:
+        fit, turn, is_falling = bookmark.found
+        fit = fit._replace(expectation=e_step(problem, fit.state))
+    else:
+        fit, turn, is_falling = run(between, state, callback), 0, False
+    while turn < len(moves) and not problem.schedule.stop():
+        proposed = moves[turn](problem, fit)
+        if proposed is not None:
             moved = run(between, proposed, callback)
-            logger.debug("%s: loss %.8g -> %.8g", propose.__name__, fit.loss_curve[-1], moved.loss_curve[-1])
-            if moved.loss_curve[-1] < fit.loss_curve[-1]:
-                fit, falling = append_curves(fit, moved), True
+            losses = fit.loss_curve[-1], moved.loss_curve[-1]
+            logger.debug("%s: loss %.8g -> %.8g", moves[turn].__name__, *losses)
+            if losses[1] < losses[0]:
+                fit, is_falling = append_curves(fit, moved), True
+        turn += 1
+        if turn == len(moves) and is_falling:
+            turn, is_falling = 0, False
+        if bookmark is not None:
+            bookmark.keep(MovesSoFar(drop_statistics(fit), turn, is_falling))
     last = reschedule(problem, fall=nats * temperature, single_precision=False)
     return append_curves(fit, run(last, fit.state, callback))
 
@@ -94,7 +109,7 @@ def refit_on_second_similarity(problem: Problem, fit: Fit, callback: Callback | 
     return run(problem, state_from_fit(problem, fit), callback)
 
 
-def refine_labels(
+def run_from_labels(
     problem: Problem, views: np.ndarray, clusterings: list[np.ndarray], callback: Callback | None = None
 ) -> Fit:
     """Run EM from the pattern of each view (V,) and the clusters (n,) of each pattern, whose numbers stay."""

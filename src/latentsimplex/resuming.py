@@ -1,0 +1,91 @@
+"""Fits with a checkpoint: begun, gone on with, or found to have ended (:mod:`latentsimplex.checkpoints`)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from latentsimplex.checkpoints.checkpoint import Checkpoint
+from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
+from latentsimplex.checkpoints.pieces import make_key
+from latentsimplex.inputs.fingerprint import fingerprint_views
+from latentsimplex.inputs.views import Views
+from latentsimplex.options import Options
+from latentsimplex.results.parameters import encode_parameters
+from latentsimplex.results.results import Results
+from latentsimplex.results.save_load import load_results, save_results
+from latentsimplex.stages import read_views, run_stages
+
+FINISHED = "finished.model"
+"""The file with the result of a fit that has ended; it is a model file like any other."""
+SAME_ANSWER = {"memory_limit", "n_jobs"}
+"""Settings that another process may change: of those that say how much memory there is, the first one stays in force
+where it can."""
+SEEN_IN_DATA = {"views", "missing", "join"}
+"""Settings that say what the views are, of which there is a fingerprint."""
+SEEDS = 2**63
+
+
+def resume_stages(X: Any, options: Options) -> Results:
+    """Return what a fit to data finds, going on from the state in the folder of the options, and keeping it there."""
+    assert options.checkpoint is not None
+    is_drawn = options.settings["random_state"] is None
+    views = read_views(X, options)
+    identity = {"data": fingerprint_views(views), "settings": describe_settings(options)}
+    drawn = {"seed": int(options.rng.integers(SEEDS)) if is_drawn else None}
+    with open_folder(options.checkpoint, identity, drawn) as folder:
+        if (results := read_finished(folder, views, options)) is not None:
+            return results
+        if is_drawn:
+            options = replace(options, rng=np.random.default_rng(folder.identity["seed"]))
+        stop = options.schedule.stop
+        results = run_stages(views, options, Checkpoint(folder, stop))
+        if not stop():  # what ended early goes on with the next call
+            finish(folder, results)
+    return results
+
+
+def describe_settings(options: Options) -> dict[str, Any]:
+    """Return the settings that a fit depends on, as JSON values; of a kernel of the user's own, its description."""
+    left_out = SAME_ANSWER | SEEN_IN_DATA
+    settings = {name: value for name, value in options.settings.items() if name not in left_out}
+    described = encode_parameters(settings)
+    described["device"] = options.device.partition(":")[0]
+    if described["random_state"] is None and settings["random_state"] is not None:
+        generator: Any = options.rng.bit_generator
+        described["random_state"] = f"a generator {make_key(generator.state, generator.seed_seq)}"
+    return described
+
+
+def finish(folder: PieceFolder, results: Results) -> None:
+    """Keep the results of a fit that has ended, in place of the pieces that it was made of."""
+    try:
+        save_results(results, folder.path / FINISHED)
+    except OSError as error:
+        warnings.warn(
+            f"The result could not be kept in the checkpoint {str(folder.path)!r} ({(error.strerror or '').lower()}): "
+            "save the model elsewhere.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return
+    folder.remove_pieces()
+
+
+def read_finished(folder: PieceFolder, views: Views, options: Options) -> Results | None:
+    """Return the results of a fit that has ended; None if it has not, or if they are damaged."""
+    path = folder.path / FINISHED
+    if not path.exists():
+        return None
+    try:
+        results = load_results(path, lambda settings: None)
+    except ValueError as error:
+        warnings.warn(f"The fit is made anew: {error}", UserWarning, stacklevel=4)
+        return None
+    stages = results.stages
+    if options.kernel is not None:  # it may be the user's own code, which no file holds
+        stages = tuple(replace(stage, similarity=options.kernel) for stage in stages)
+    return replace(results, settings=options.settings, stages=stages, frame_library=views.frame_library)
