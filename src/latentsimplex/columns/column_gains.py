@@ -14,10 +14,10 @@ c_j    ``told``      n x p   clusters as the columns of the view other than j te
 
 With s_jk^2 the variance of column j in cluster k of c_j, and n_jk the samples there, its gain is
 
-    g_j = -(1/2) sum_k n_jk log s_jk^2 - (k - 1) log n - log p,
+    g_j = max( -(n_j/2) log s_j^2 - ((k - 1)/2) log n_j,  -(1/2) sum_k n_jk log s_jk^2 - (k - 1) log n_j ) - log p,
 
-the log likelihood of normal scores in clusters less that of one cluster, less the price of k - 1 more means and
-variances and of choosing among p columns.
+the log likelihood of normal scores in clusters less that of one cluster, less the price of k - 1 more means, or of as
+many means and variances (Schwarz, 1978), and of choosing among p columns. s_j^2 is the mean of the s_jk^2.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def measure_gains(scores: Array, members: Indices, labels: np.ndarray) -> Array:
     total = votes.sum(axis=1) + np.log(shares)
     gains = explain(scores, np.broadcast_to(total.argmax(axis=1)[:, None], (n, p)), k)
     gains[members] = explain(scores[:, members], (total[:, None, :] - votes).argmax(axis=2), k)
-    return gains - (k - 1) * np.log(n) - np.log(p)
+    return gains - np.log(p)
 
 
 def measure_votes(scores: Array, labels: np.ndarray, k: int) -> tuple[Array, Array]:
@@ -53,9 +53,16 @@ def measure_votes(scores: Array, labels: np.ndarray, k: int) -> tuple[Array, Arr
 
 
 def explain(scores: Array, told: np.ndarray, k: int) -> Array:
-    """Return the log likelihood of each column (p,) in clusters, each with its own (n, p), less that of one cluster."""
+    """Return the log likelihood of each column (p,) in clusters, less that of one cluster and the price of k clusters.
+
+    Each column has clusters of its own (n, p). Those of a column have one variance, or one each.
+    """
     counts, _, variances = describe_columns(scores, told, k)
-    return -0.5 * (counts * np.log(variances)).sum(axis=1)
+    n = np.maximum(counts.sum(axis=1), 1)
+    price = (k - 1) * np.log(n) / 2
+    one_each = -0.5 * (counts * np.log(variances)).sum(axis=1) - 2 * price
+    in_common = -0.5 * n * np.log((counts * variances).sum(axis=1) / n) - price
+    return np.maximum(one_each, in_common)
 
 
 def describe_columns(scores: Array, told: np.ndarray, k: int) -> tuple[Array, Array, Array]:

@@ -22,6 +22,7 @@ from itertools import combinations
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
+from scipy.stats import entropy
 
 from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree
 from latentsimplex.base.kmeans import sample_rows
@@ -51,8 +52,11 @@ MOST_LINKED = 4000
 """Columns that are linked, those that depend on others most; the rest may join the views of these."""
 MOST_CANDIDATES = 100
 """Groups that are judged, those with most dependence in them; each takes up to a second."""
-SHARED_GAINS = 0.25
+EXCHANGED = 0.25
 """The share of the evidence of two views that must be there with their clusters exchanged, to look at them together."""
+MUTUAL = 0.5
+"""The share of the information in the clusters of one view that is in those of another, if they are one view. Between
+independent clusters there is next to none; coarse clusters and their subclusters share all that there is."""
 MOST_ROUNDS = 6
 """How often columns are moved: in simulations none moves after the third time."""
 
@@ -109,9 +113,26 @@ class Judge:
             )
         return self._gains[members]
 
+    def share_clusters(self, one: Members, other: Members) -> bool:
+        """Return whether two groups show the same clusters, or one shows subclusters of the other's."""
+        return shared_information(self.tree(one).labels, self.tree(other).labels) >= MUTUAL
+
     def evidence(self, members: Members, by: Members | None = None) -> float:
         """Return what the clusters of a group, or of another one, explain of its columns in all."""
         return float(np.maximum(self.gains(by or members)[list(members)], 0.0).sum())
+
+
+def shared_information(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the mutual information of two clusterings (n,), over the smaller of their entropies.
+
+    >>> round(shared_information(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 2])), 6)
+    1.0
+    """
+    counts = np.zeros((one.max() + 1, other.max() + 1))
+    np.add.at(counts, (one, other), 1.0)
+    entropies = [entropy(counts.sum(axis=axis)) for axis in (0, 1)]
+    shared = sum(entropies) - entropy(counts.ravel())
+    return float(shared / max(min(entropies), np.finfo(float).tiny))
 
 
 def list_candidates(scores: Array) -> list[Members]:
@@ -172,13 +193,13 @@ def merge_groups(groups: list[Members], judge: Judge) -> list[Members]:
         for one, other in combinations(groups, 2):
             own = judge.evidence(one) + judge.evidence(other)
             exchanged = judge.evidence(one, by=other) + judge.evidence(other, by=one)
-            if exchanged > SHARED_GAINS * own:
+            if exchanged > EXCHANGED * own:
                 shared[tuple(sorted(one + other))] = (exchanged, own, one, other)
         tried = [both for both in sorted(shared, key=lambda both: -shared[both][0]) if both not in refused]
         if not tried:
             return groups
         _, own, one, other = shared[tried[0]]
-        if judge.evidence(tried[0]) > own:
+        if judge.evidence(tried[0]) > own or judge.share_clusters(one, other):
             groups = [members for members in groups if members not in (one, other)] + [tried[0]]
         else:
             refused.add(tried[0])

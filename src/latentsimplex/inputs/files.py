@@ -66,8 +66,8 @@ def read_data(
     paths : sequence of Path
         One file, or one for each view.
     views : str
-        "whole", "columns", or the path of a CSV file that gives for each column of the table its view. For .h5ad
-        also "layers", "obsm" or the name of a column of ``var``.
+        "whole", "columns", "discover", or the path of a CSV file that gives for each column of the table its view. For
+        .h5ad also "layers", "obsm" or the name of a column of ``var``.
     layer : str or None
         The layer of the .h5ad to take in place of X.
     roles : ColumnRoles or None
@@ -114,7 +114,7 @@ def read_data(
         UnknownViews(f"views={views!r} cuts one table, but {path.name} holds several views: leave it out."),
     )
     _warn_repeated(table.columns, f"columns of {path.name}", "make their names unique to tell them apart")
-    return Given(table, cut if cut == "columns" else _groups(Path(cut), table, path))
+    return Given(table, cut if cut in ("columns", "discover") else _groups(Path(cut), table, path))
 
 
 def _read(
