@@ -37,7 +37,7 @@ def test_clusters_without_correlation_are_dependence():
     corner = np.array([[2, -1], [-2, -1], [0, 2]])[np.arange(300) % 3]
     X = corner + 0.6 * rng.normal(size=(300, 2))
     assert abs(np.corrcoef(X.T)[0, 1]) < 0.1
-    assert chance_of(dependence(X)[0, 1]) < 1e-6
+    assert chance_of(dependence(X)[0, 1]) < 1e-4
 
 
 def test_chance_is_right_for_independent_columns():

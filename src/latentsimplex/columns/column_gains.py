@@ -65,7 +65,7 @@ def explain(scores: Array, told: np.ndarray, k: int) -> Array:
     return np.maximum(one_each, in_common)
 
 
-def describe_columns(scores: Array, told: np.ndarray, k: int) -> tuple[Array, Array, Array]:
+def describe_columns(scores: Array, told: np.ndarray, k: int) -> tuple[Indices, Array, Array]:
     """Return how many cells each column has in each cluster (p, k), their means and their variances."""
     p = scores.shape[1]
     places = (told + k * np.arange(p)).ravel()

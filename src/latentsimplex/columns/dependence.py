@@ -54,7 +54,7 @@ def normal_scores(X: Array) -> Array:
     return z / np.where(spread > ALIKE, spread, 1.0)
 
 
-def make_polynomials(z: Array) -> Array:
+def make_polynomials(z: Array) -> np.ndarray:
     """Return polynomials of scores (degrees, n, p) in single precision; missing cells are 0, the mean."""
     present = ~np.isnan(z)
     counts = np.maximum(present.sum(axis=0), 1)
@@ -69,7 +69,7 @@ def make_polynomials(z: Array) -> Array:
     return np.array(made, dtype=np.float32)
 
 
-def measure_dependence(polynomials: Array, columns: Indices, others: Indices) -> Array:
+def measure_dependence(polynomials: np.ndarray, columns: Indices, others: Indices) -> np.ndarray:
     """Return S between some columns and some others, whose polynomials are given for all columns."""
     n = polynomials.shape[1]
     S = np.zeros((len(columns), len(others)), dtype=np.float32)
@@ -80,7 +80,7 @@ def measure_dependence(polynomials: Array, columns: Indices, others: Indices) ->
     return S
 
 
-def strongest_dependence(polynomials: Array) -> Array:
+def strongest_dependence(polynomials: np.ndarray) -> np.ndarray:
     """Return the largest S that each column (p,) has with another one, all of which are never held at once."""
     p = polynomials.shape[2]
     strongest = np.zeros(p, dtype=np.float32)
