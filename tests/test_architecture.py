@@ -23,6 +23,7 @@ ROOMS = [
     "model",
     "auto",
     "columns",
+    "known",
     "placing",
     "search",
     "results",
@@ -35,6 +36,7 @@ ROOMS = [
     "progress",
     "fitting",
     "stages",
+    "engines",
     "resuming",
     "prediction",
     "frames",
@@ -164,7 +166,18 @@ def test_nothing_is_printed(path):
     assert not printing, f"print on lines {printing}"
 
 
-OPTIONAL = {"torch", "triton", "pandas", "polars", "xarray", "anndata"}
+OPTIONAL = {
+    "torch",
+    "triton",
+    "pandas",
+    "polars",
+    "xarray",
+    "anndata",
+    "dask",
+    "distributed",
+    "zarr",
+    "pyarrow",
+}
 ON_A_DEVICE = {
     "model/torch_backend.py": {"torch"},
     "pairs/_triton_values.py": {"torch", "triton"},
@@ -211,7 +224,7 @@ def test_the_package_fits_where_optional_libraries_are_missing():
 import sys
 class Missing:
     def find_spec(name, path=None, target=None):
-        if name.split(".")[0] in ("torch", "pandas", "polars", "xarray", "anndata"):
+        if name.split(".")[0] in ("torch", "pandas", "polars", "xarray", "anndata", "dask", "distributed", "zarr"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Missing)
 import latentsimplex
@@ -222,7 +235,7 @@ print(len(model.fit([[0.0], [0.1], [5.0], [5.2]]).labels_))
     assert (done.stdout.strip(), done.returncode) == ("4", 0), done.stderr
 
 
-@pytest.mark.parametrize("library", ["torch", "xarray", "anndata", "numba", "matplotlib"])
+@pytest.mark.parametrize("library", ["torch", "xarray", "anndata", "numba", "matplotlib", "distributed"])
 def test_importing_the_package_does_not_import(library):
     """Compiled loops and figures are for those who ask for them: an import must be quick."""
     code = f"import sys, latentsimplex.estimator; sys.exit('{library}' in sys.modules)"

@@ -182,6 +182,22 @@ def gallery_finds(name, left):
             return sex > 0.6 and cells > 0.99
         case "precomputed_similarities" | "reading_the_uncertainty":
             return model.view_patterns_.tolist() == [0, 0, 1] and model.n_clusters_.tolist() == [3, 2]
+        case "fit_on_a_cluster":
+            model = left["model"]
+            return [stage.n_views for stage in model.stages_][-1] == 1500 and sorted(model.n_clusters_) == [
+                1,
+                2,
+                3,
+            ]
+        case "labels_of_some_samples":
+            first = set(left["doubts"]["sample"].head(4))
+            kept = left["linked"].labels_
+            together, apart = left["together"], left["apart"]
+            return (
+                len(first & set(left["wrong"])) >= 3
+                and len(set(kept[together])) == 1
+                and kept[apart[0]] != kept[apart[1]]
+            )
         case "reproducing_the_paper":
             paper, default = (left["models"][name].n_clusters_ for name in ("paper", "default"))
             return (paper > 5).all() and default.tolist() == [3, 2]
@@ -189,7 +205,11 @@ def gallery_finds(name, left):
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda script: script.stem)
 def test_gallery_scripts_draw_and_find_what_they_say(script, tmp_path, monkeypatch):
-    for library in ("pandas", "anndata", "mudata") if script.stem == "anndata_to_report" else ("pandas",):
+    needed = {
+        "anndata_to_report": ("pandas", "anndata", "mudata"),
+        "fit_on_a_cluster": ("distributed", "zarr"),
+    }
+    for library in needed.get(script.stem, ("pandas",)):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
     left = runpy.run_path(str(script))
@@ -204,7 +224,9 @@ def test_the_landing_page_leads_to_every_example():
     assert {script.stem for script in GALLERY} == {
         "anndata_to_report",
         "feature_sets",
+        "fit_on_a_cluster",
         "genes_as_views",
+        "labels_of_some_samples",
         "precomputed_similarities",
         "reading_the_uncertainty",
         "reproducing_the_paper",

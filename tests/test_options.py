@@ -242,12 +242,12 @@ def test_the_data_choose_a_similarity_that_was_left_open():
 
 
 def test_settings_are_the_parameters_as_they_were_given():
-    """All but how much is shown and where state is kept, which have no part in what is found."""
+    """All but how much is shown, who works and where state is kept, which have no part in what is found."""
     given = LatentSimplexPosition(
         n_clusters=np.int64(4), checkpoint="kept", similarity="diffusion", n_jobs=-1, verbose=True
     )
     settings = resolve_options(given.get_params(deep=False)).settings
-    left_out = {"verbose", "checkpoint"}
+    left_out = {"verbose", "engine", "checkpoint"}
     assert settings == {name: value for name, value in given.get_params().items() if name not in left_out}
     given.set_params(n_init=9)
     assert settings["n_init"] == 3

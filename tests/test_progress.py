@@ -80,6 +80,32 @@ def test_what_comes_after_the_search_has_no_time_left_to_name(course, clock):
     assert (course.headline, course.clock) == ("refining memberships", "0:15")
 
 
+def test_the_time_left_to_look_for_clusters_is_that_of_the_looks_that_have_ended(course, clock):
+    course.begin_stage("looking for clusters")
+    clock.time = 10.0
+    course.look(0, 1000)
+    clock.time = 20.0
+    assert course.clock == "0:20"
+    course.look(200, 1000)
+    assert course.clock == "0:20, ~0:40 left to look for clusters"
+    clock.time = 25.0
+    assert course.clock == "0:25, ~0:35 left to look for clusters"
+    clock.time = 70.0
+    assert course.clock == "1:10"  # a look that takes longer than those before
+    for done in (1000, 1200):  # more clusters than was thought
+        course.look(done, 1000)
+        assert course.clock == "1:10"
+    course.begin_stage("refining memberships")
+    assert course.clock == "1:10"
+
+
+def test_too_few_looks_tell_nothing_of_the_others(course, clock):
+    course.look(0, 1000)
+    clock.time = 10.0
+    course.look(20, 1000)
+    assert course.clock == "0:10"
+
+
 def test_the_share_never_falls_whatever_ends_early(course):
     shares = [course.share]
     course.begin_stage("grouping the views")

@@ -16,6 +16,8 @@ DEFAULT = LatentSimplexPosition(**{**QUICK, "n_clusters": 2})
 
 # sparse input is documented to warn, and warnings are errors here
 sparse_may_warn = pytest.mark.filterwarnings("ignore:Sparse views are made dense:UserWarning")
+# checks give a class for each sample, which is documented to warn
+full_labels_may_warn = pytest.mark.filterwarnings("ignore:y has a class for each:UserWarning")
 
 
 def name_of(check):
@@ -23,6 +25,7 @@ def name_of(check):
 
 
 @sparse_may_warn
+@full_labels_may_warn
 @parametrize_with_checks(
     [
         LatentSimplexPosition.paper(**QUICK),
@@ -35,6 +38,7 @@ def test_scikit_learn_check(estimator, check):
 
 # the checks of sparse input fit a dozen times, and what the data choose takes its time
 @pytest.mark.usefixtures("one_cloud")
+@full_labels_may_warn
 @pytest.mark.parametrize(
     "check",
     [check for _, check in estimator_checks_generator(DEFAULT) if "sparse" not in name_of(check)],
@@ -46,6 +50,7 @@ def test_scikit_learn_check_of_what_the_data_choose(check):
 
 @pytest.mark.slow
 @sparse_may_warn
+@full_labels_may_warn
 @parametrize_with_checks([LatentSimplexPosition(), LatentSimplexPosition.paper()])
 def test_scikit_learn_check_of_the_defaults(estimator, check):
     check(estimator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from sklearn.utils import Tags
 
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
+from latentsimplex.engines.cluster_stages import run_on_cluster
 from latentsimplex.frames import MakesFrames
+from latentsimplex.known.findings import KnownFindings
 from latentsimplex.options import PAPER, check_settings, resolve_options
 from latentsimplex.prediction import PlacesNewData
 from latentsimplex.results.coassignment import CoAssignment
@@ -21,7 +24,7 @@ from latentsimplex.results.results import FITTED, Results, Stage, read_views_aga
 from latentsimplex.results.save_load import load_results, save_results
 from latentsimplex.resuming import resume_stages
 from latentsimplex.similarity import Precomputed
-from latentsimplex.stages import run_stages
+from latentsimplex.stages import Given, run_stages
 
 
 class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstimator):
@@ -51,6 +54,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     n_landmarks : "auto", int or None
         Samples that all others are placed against; all of them shape graphs of the nearest neighbours. "auto" is 5,000
         beyond 10,000 samples, and none up to there; None compares all with all. For up to 12 views.
+    engine : None, dask.distributed.Client or str
+        Who does the work: this process, or the workers of a Dask cluster, given as a client or as the address of its
+        scheduler (``pip install "latentsimplex[dask]"``). Labels are the same. ``save`` does not keep it.
     checkpoint : str, path or None
         A folder, new or of an earlier fit: state is kept there, and a fit of the same data and settings goes on from
         it. The folder of a fit that has ended gives its result (:doc:`/long_fits`).
@@ -150,6 +156,9 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     view_columns_ : list of integer arrays, or None
         With ``views="discover"``, the columns of each view that was found; columns of noise are in none. It is empty
         where none was found, and the whole table is one view. None where views were given.
+    known_ : KnownFindings or None
+        What the fit says of labels and links: the pattern that they speak of, the classes of its clusters, and which
+        are probably wrong (:class:`latentsimplex.known.findings.KnownFindings`); None without any.
     results_ : Results, all of the above as one record
 
     Examples
@@ -194,6 +203,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
     present_: np.ndarray | None
     placed_: np.ndarray | None
     view_columns_: list[np.ndarray] | None
+    known_: KnownFindings | None
 
     def __init__(
         self,
@@ -205,6 +215,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         missing: str = "raise",
         join: str = "strict",
         n_landmarks: int | str | None = "auto",
+        engine: Any = None,
         checkpoint: Any = None,
         similarity: Any = "auto",
         divergence: str = "auto",
@@ -229,6 +240,7 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         self.missing = missing
         self.join = join
         self.n_landmarks = n_landmarks
+        self.engine = engine
         self.checkpoint = checkpoint
         self.similarity = similarity
         self.divergence = divergence
@@ -255,8 +267,10 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         """
         return cls(n_clusters, n_patterns, **{**PAPER, **settings})
 
-    def fit(self, X: Any, y: Any = None) -> LatentSimplexPosition:
-        """Fit the model to views of the same samples.
+    def fit(
+        self, X: Any, y: Any = None, must_link: Any = None, cannot_link: Any = None, losses: Any = None
+    ) -> LatentSimplexPosition:
+        """Fit the model to views of the same samples, and to what is known of some samples.
 
         Parameters
         ----------
@@ -264,16 +278,34 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
             A list or dict of (n, p) arrays or frames, a (V, n, p) array, one 2-D array or frame (see
             ``views``), an AnnData, a MuData (a view for each modality), or similarities where
             ``similarity="precomputed"``. Rows of frames are matched by name, unless every index is 0, ..., n - 1.
-        y : ignored
+        y : (n,) sequence, optional
+            The classes of some samples: numbers or text, -1 or None where unknown. They may be wrong, and are not all
+            the classes there may be (``known_``, docs/partial_labels.md). A Series is matched by name.
+        must_link, cannot_link : pairs (m, 2) or lists of samples, optional
+            Samples, by index or by name, that are in one cluster, or in different ones. ``(links, weight)`` counts each
+            so many times; a weight of ``inf`` is kept to exactly.
+        losses : list, optional
+            Others that join the loss, in the order of the samples: a graph beside the views
+            (:class:`latentsimplex.model.joint_losses.BlockModel`), covariates, or one's own.
 
         Returns
         -------
         self
         """
         options = resolve_options(self.get_params(deep=False))
-        results = (run_stages if options.checkpoint is None else resume_stages)(X, options)
+        given = Given(y, must_link, cannot_link, losses)
+        if options.engine is not None:
+            results = run_on_cluster(X, options, given)
+        elif options.checkpoint is not None:
+            results = resume_stages(X, options, given)
+        else:
+            results = run_stages(X, options, given)
         warn_of_weak_results(results, self.min_clusters)
         return self._show(results)
+
+    def fit_predict(self, X: Any, y: Any = None, **given: Any) -> np.ndarray:
+        """Return the labels of a fit with the same arguments (n,)."""
+        return self.fit(X, y, **given).labels_
 
     def _show(self, results: Results) -> LatentSimplexPosition:
         """Set the attributes of a fitted estimator."""
@@ -333,6 +365,14 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         from latentsimplex.report import write_report  # slow to import: it draws, and fills a template
 
         write_report(self, path, data)
+
+    def __sklearn_clone__(self) -> LatentSimplexPosition:
+        """Return an unfitted estimator with the same parameters; a client is shared, as there is no copy of one."""
+        plain = copy(self)
+        plain.engine = None
+        clone = BaseEstimator.__sklearn_clone__(plain)
+        clone.engine = self.engine
+        return clone
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "results_")

@@ -15,6 +15,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.joint_losses import JointLoss
 from latentsimplex.model.problem import FIT_TYPES, Fit, Listener, Problem, drop_statistics
 from latentsimplex.options import Choices, Options, make_model
 from latentsimplex.pairs.absent_pairs import Followed, follow_fit
@@ -85,7 +86,11 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept."""
+    """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept.
+
+    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views where
+    it is not this process that holds them, or its GPU.
+    """
 
     views: Views
     options: Options
@@ -97,7 +102,9 @@ class Fitting:
     backend: Backend
     listener: Listener
     checkpoint: Checkpoint | None = None
+    losses: tuple[JointLoss, ...] = ()
     eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
+    read: Callable[..., Any] | None = None
 
     @property
     def n_landmarks(self) -> int | None:
@@ -110,7 +117,9 @@ class Fitting:
             return self
         backend = choose_backend(self.device, len(rows), self.workers)
         cache: EigenvectorCache = BoundedCache(CACHED_BYTES)
-        return replace(self, views=self.views.take_samples(rows), backend=backend, eigenvectors=cache)
+        losses = tuple(other.take(rows) for other in self.losses)
+        views = self.views.take_samples(rows)
+        return replace(self, views=views, backend=backend, losses=losses, eigenvectors=cache)
 
     def recall(self, name: str, compute: Callable[[], T], *key: Any, types: Sequence[type] = ()) -> T:
         """Return what a checkpoint has kept of this name and key, or compute it."""
@@ -207,7 +216,7 @@ class Fitting:
         assert temperature is not None
         weights = None if own is None else temperature / own
         model = make_model(choices, self.views.n_samples, n_clusters or self.n_clusters, temperature)
-        pairs = make_pairs(
+        pairs = (self.read or make_pairs)(
             self.device,
             self.views,
             kernel,
@@ -222,4 +231,4 @@ class Fitting:
         )
         stage = self.record_stage(name, reading, model.temperature, len(pairs))
         kept = None if self.checkpoint is None else self.checkpoint.within(name)
-        return Problem(pairs, model, self.options.schedule, kept), pairs.informative, stage
+        return Problem(pairs, model, self.options.schedule, kept, self.losses), pairs.informative, stage

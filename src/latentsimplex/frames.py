@@ -9,6 +9,7 @@ from latentsimplex.base.table import Table
 from latentsimplex.results.results import Results, results_of
 from latentsimplex.results.tables import (
     columns_table,
+    doubts_table,
     evidence_table,
     labels_table,
     memberships_table,
@@ -62,6 +63,10 @@ class MakesFrames:
     def evidence_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""
         return self._make_frame(evidence_table(results_of(self)), backend)
+
+    def doubts_frame(self, backend: str | None = None) -> Any:
+        """Return a frame with a row for each label and link given to ``fit``, those that are probably wrong first."""
+        return self._make_frame(doubts_table(results_of(self)), backend)
 
     def _make_frame(self, table: Table, backend: str | None) -> Any:
         return make_frame(table, backend or self.results_.frame_library)

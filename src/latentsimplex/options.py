@@ -20,6 +20,7 @@ from latentsimplex.base.checks import (
     make_generator,
 )
 from latentsimplex.base.interruption import stop_of_fits
+from latentsimplex.base.libraries import is_instance_of
 from latentsimplex.base.wording import show_value
 from latentsimplex.inputs.named_table import JOINS
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
@@ -69,7 +70,9 @@ FEWEST_LANDMARKS = 100
 """Fewer landmarks than this show too little of the clusters that there are."""
 FEW_VIEWS = 12
 """Views that are looked at one by one for clusters. Among more, what they have in common tells more than each."""
-NO_SETTINGS = {"verbose", "checkpoint"}
+SEARCHED_CLUSTERS = 10
+"""The most clusters that a search among many views looks for, where no number was given."""
+NO_SETTINGS = {"verbose", "engine", "checkpoint"}
 """Parameters that belong to one call of a fit, and not to the model that comes of it."""
 DEVICES = re.compile(r"cpu|torch|mps|cuda(:\d+)?")
 
@@ -102,7 +105,8 @@ class Options:
     """All that the estimator's parameters say, checked; no kernel is one that the data will choose.
 
     ``n_clusters`` and ``n_patterns`` are upper bounds that the data may lower, no ``n_clusters`` is no bound; ``views``
-    and ``memory_limit`` are checked with the data. ``settings`` are the parameters as they were given.
+    and ``memory_limit`` are checked with the data. ``settings`` are the parameters as they were given, but for those
+    that belong to one process alone.
     """
 
     n_clusters: int | None
@@ -112,6 +116,7 @@ class Options:
     missing: str
     join: str
     n_landmarks: int | str | None
+    engine: Any
     checkpoint: Path | None
     kernel: Kernel | None
     choices: Choices
@@ -129,6 +134,11 @@ class Options:
         if isinstance(self.n_landmarks, str):
             return LANDMARKS if n_samples > QUICK else None
         return None if self.n_landmarks is None or self.n_landmarks >= n_samples else self.n_landmarks
+
+    def bound_numbers(self, n_samples: int, n_views: int) -> tuple[int, int]:
+        """Return the most clusters and patterns that data of this size can have."""
+        most = self.n_clusters or max(SEARCHED_CLUSTERS, self.min_clusters)
+        return min(most, n_samples), min(self.n_patterns, n_views)
 
     def looks_for_splits(self, n_views: int) -> bool:
         """Return whether clusters are found by splits: in a few views, where the data choose the similarity."""
@@ -156,6 +166,11 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
     }
     check_bounds(counts["min_clusters"], bounds["n_clusters"])
     tol, n_jobs = check_number("tol", given["tol"], above=0), check_jobs(given["n_jobs"])
+    if given["engine"] is not None and given["checkpoint"] is not None:
+        raise ValueError(
+            "engine= and checkpoint= cannot be given together: a cluster makes anew what a lost worker held, and a "
+            "checkpoint keeps a fit of this process; leave one of them out."
+        )
     rng, device = make_generator(given["random_state"]), check_device(given["device"])
     chosen = resolve_choices(
         *(given[name] for name in ("divergence", "response", "penalty", "temperature", "search"))
@@ -171,6 +186,7 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         missing=given["missing"],
         join=given["join"],
         n_landmarks=check_landmarks(given["n_landmarks"]),
+        engine=check_engine(given["engine"]),
         checkpoint=check_checkpoint(given["checkpoint"]),
         kernel=None if is_auto(given["similarity"]) else as_kernel(given["similarity"]),
         choices=chosen,
@@ -267,6 +283,20 @@ def check_device(device: Any) -> str:
         return device
     raise ValueError(
         f'device={show_value(device)} is unknown: choose "cpu", "cuda", "cuda:1" and so on, "mps" or "torch".'
+    )
+
+
+def check_engine(engine: Any) -> Any:
+    """Return ``engine`` if it is None, a client of Dask or an address.
+
+    >>> check_engine("tcp://127.0.0.1:8786")
+    'tcp://127.0.0.1:8786'
+    """
+    if engine is None or isinstance(engine, str) or is_instance_of(engine, "distributed", "Client"):
+        return engine
+    raise ValueError(
+        f"engine={show_value(engine)} is no engine: give a dask.distributed.Client, the address of a Dask scheduler, "
+        "or None for this process."
     )
 
 

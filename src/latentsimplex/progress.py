@@ -28,6 +28,8 @@ REDRAWN, TICK = 0.1, 1.0
 """Seconds between two drawings of a bar while EM runs, and while nothing is heard."""
 BETWEEN_LINES = 30.0
 """Seconds of silence after which a line says where a long stage is."""
+LEAST_LOOKED = 0.05
+"""The share of the looks for clusters that tells how long the others take."""
 READING = "reading the views"
 """What a fit begins with."""
 
@@ -62,15 +64,23 @@ class Course:
     n_ended: int = 0
     running: dict[int, Step | None] = field(default_factory=dict)
     best: Step | None = None
+    looked: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         self.began = self.search_began = self.last_end = self.now()
+        self.looks_began = self.last_look = self.began
 
     def begin_stage(self, name: str) -> None:
         """Begin a stage before or after the search; after it, all that was to start has ended."""
         if self.searching:
             self.searching, self.n_ended = False, self.n_init
-        self.stage, self.running = name, {}
+        self.stage, self.running, self.looked = name, {}, None
+
+    def look(self, done: int, whole: int) -> None:
+        """Have looked at so many samples for clusters, of so many; with none of them the looks begin."""
+        self.looked, self.last_look = (done, whole), self.now()
+        if not done:
+            self.looks_began = self.last_look
 
     def begin_start(self, start: int) -> None:
         """Begin a start; with the first of them the search begins."""
@@ -100,13 +110,18 @@ class Course:
 
     @property
     def clock(self) -> str:
-        """The time that has passed and, by the starts that have ended, what the search has left."""
+        """The time that has passed and, by the starts or the looks that have ended, what those to come will take."""
         now = self.now()
         passed = clock_time(now - self.began)
+        if self.looked is not None:
+            done, whole = self.looked
+            if not LEAST_LOOKED * whole <= done < whole:
+                return passed
+            left = self.looks_began + (self.last_look - self.looks_began) / done * whole - now
+            return f"{passed}, ~{clock_time(left)} left to look for clusters" if left >= 1 else passed
         if not (self.searching and self.n_ended):
             return passed
-        whole = (self.last_end - self.search_began) / self.n_ended * self.n_init
-        left = self.search_began + whole - now
+        left = self.search_began + (self.last_end - self.search_began) / self.n_ended * self.n_init - now
         return f"{passed}, ~{clock_time(left)} left to search" if left >= 1 else passed
 
     @property
@@ -208,6 +223,12 @@ class Reporter(Listener):
         with self.lock:
             self.course.begin_stage(name)
             self.display.show(self.course)
+
+    def looked(self, done: int, whole: int) -> None:
+        """Show how much of the samples has been looked at for clusters."""
+        with self.lock:
+            self.course.look(done, whole)
+            self.display.show(self.course, soon=False)
 
     def started(self, start: int) -> None:
         """Show that a start begins."""

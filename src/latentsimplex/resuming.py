@@ -12,12 +12,14 @@ from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
 from latentsimplex.checkpoints.pieces import make_key
 from latentsimplex.inputs.fingerprint import fingerprint_views
+from latentsimplex.inputs.known_samples import read_known
 from latentsimplex.inputs.views import Views
+from latentsimplex.model.joint_losses import check_losses
 from latentsimplex.options import Options
 from latentsimplex.results.parameters import encode_parameters
 from latentsimplex.results.results import Results
 from latentsimplex.results.save_load import load_results, save_results
-from latentsimplex.stages import read_views, run_stages
+from latentsimplex.stages import NOTHING, Given, open_views, run_stages
 
 FINISHED = "finished.model"
 """The file with the result of a fit that has ended; it is a model file like any other."""
@@ -29,12 +31,13 @@ SEEN_IN_DATA = {"views", "missing", "join"}
 SEEDS = 2**63
 
 
-def resume_stages(X: Any, options: Options) -> Results:
+def resume_stages(X: Any, options: Options, given: Given = NOTHING) -> Results:
     """Return what a fit to data finds, going on from the state in the folder of the options, and keeping it there."""
     assert options.checkpoint is not None
-    is_drawn = options.settings["random_state"] is None
-    views = read_views(X, options)
+    is_drawn, views = options.settings["random_state"] is None, open_views(X, options)
     identity = {"data": fingerprint_views(views), "settings": describe_settings(options)}
+    if any(each is not None for each in given):
+        identity["given"] = fingerprint_given(given, views)
     drawn = {"seed": int(options.rng.integers(SEEDS)) if is_drawn else None}
     with open_folder(options.checkpoint, identity, drawn) as folder:
         if (results := read_finished(folder, views, options)) is not None:
@@ -42,10 +45,22 @@ def resume_stages(X: Any, options: Options) -> Results:
         if is_drawn:
             options = replace(options, rng=np.random.default_rng(folder.identity["seed"]))
         stop = options.schedule.stop
-        results = run_stages(views, options, Checkpoint(folder, stop))
+        results = run_stages(views, options, given, Checkpoint(folder, stop))
         if not stop():  # what ended early goes on with the next call
             finish(folder, results)
     return results
+
+
+def fingerprint_given(given: Given, views: Views) -> str:
+    """Return a fingerprint of what is known of samples and of losses, these by what they say of some memberships."""
+    known, n = read_known(*given[:3], views), views.n_samples
+    parts: list[Any] = []
+    if known is not None:
+        parts += [known.classes.tolist(), known.labels, *known.must, *known.cannot]
+    some = np.random.default_rng(0).dirichlet(np.ones(3), size=(1, n))
+    for other in () if given.losses is None else check_losses(given.losses, n):
+        parts += [type(other).__name__, float(other.weight), *other.value_and_gradient(some)]
+    return make_key(*parts)
 
 
 def describe_settings(options: Options) -> dict[str, Any]:

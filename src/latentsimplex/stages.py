@@ -14,16 +14,17 @@ all views      takes in all views, where there were so many that a random part w
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import choose_comparisons
+from latentsimplex.auto.choose_similarity import choose_comparisons, tells_something
 from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.neighbour_votes import draw_landmarks
 from latentsimplex.auto.settled_memberships import settle_all
@@ -34,10 +35,16 @@ from latentsimplex.base.wide_table import find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
 from latentsimplex.inputs.column_groups import is_word
+from latentsimplex.inputs.known_samples import Known, read_known
+from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
+from latentsimplex.known.informed_clusters import inform_splits
+from latentsimplex.known.known_losses import list_losses
+from latentsimplex.known.posterior import judge_memberships
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.problem import NOBODY, Problem
+from latentsimplex.model.joint_losses import check_losses
+from latentsimplex.model.problem import NEVER, NOBODY, Listener, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.absent_pairs import follow_labels
 from latentsimplex.pairs.memory_budget import (
@@ -72,28 +79,42 @@ of the views has ten of them then, whose mean is three times less noisy than a v
 REFINED_BY, REFINED_CLUSTER = 2500, 20
 """Landmarks: the samples whose pairs EM reads where there are more, and the fewest of each cluster among them. Others
 are given the memberships of the nearest ones, and votes of all samples."""
-SEARCHED_CLUSTERS = 10
-"""The most clusters that a search among many views looks for, where no number was given."""
+
+STORED_BY = ("zarr", "dask", "dask_expr")
+"""Libraries whose arrays and frames are read in parts."""
 
 
-def run_stages(X: Any, options: Options, checkpoint: Checkpoint | None = None) -> Results:
-    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one."""
-    views = X if isinstance(X, Views) else read_views(X, options)
-    if options.looks_for_splits(len(views)):
-        views = leave_out_wordless(views)
-    else:
-        options.check_search()
-    n_clusters = min(options.n_clusters or max(SEARCHED_CLUSTERS, options.min_clusters), views.n_samples)
-    n_patterns = min(options.n_patterns, len(views))
+class Given(NamedTuple):
+    """What a fit is given beside the views: classes of some samples, links, and losses that join EM's."""
+
+    y: Any = None
+    must_link: Any = None
+    cannot_link: Any = None
+    losses: Any = None
+
+
+NOTHING = Given()
+"""What a fit to views alone is given beside them."""
+
+
+def run_stages(
+    X: Any, options: Options, given: Given = NOTHING, checkpoint: Checkpoint | None = None
+) -> Results:
+    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one.
+
+    ``given`` is what is known of samples, and losses that join.
+    """
+    progress, views = listen_to(options), read_views(X, options)
+    known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
+    losses = () if given.losses is None else check_losses(given.losses, views.n_samples)
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
     n_jobs, n_landmarks = count_threads(options.n_jobs), options.count_landmarks(views.n_samples)
+    n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
     size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
     keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
-    heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
-    progress = show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
     with Workers(options.n_jobs) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
         if checkpoint is not None:
@@ -101,33 +122,97 @@ def run_stages(X: Any, options: Options, checkpoint: Checkpoint | None = None) -
             kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
             keep = kept if estimate_bytes(size, kept) <= budget else keep
         fitting = Fitting(
-            views, options, n_clusters, n_patterns, keep, device, workers, backend, listener, checkpoint
+            views,
+            options,
+            n_clusters,
+            n_patterns,
+            keep,
+            device,
+            workers,
+            backend,
+            listener,
+            checkpoint,
+            losses,
         )
-        if options.looks_for_splits(len(views)):
-            found = refine_splits(fitting, find_splits(fitting), candidates)
-        else:
-            reading, members = choose_reading(fitting, candidates)
-            found = search_for_patterns(fitting, reading, members)
-            if wants_refinement(found):
-                found = refine_memberships(fitting, found)
-            elif views.present is not None and found.search is not None:
-                found = fill_again(fitting, found)
-            if found.members is not None:
-                found = take_in_all_views(fitting, found)
-    results = assemble_results(
-        views, found.search, found.searched, found.informative, found.stages, options.settings, found.trees
-    )
+        found = find_patterns(fitting, candidates, known)
+        if found.members is not None:
+            found = take_in_all_views(fitting, found)
+    told = (found.stages, options.settings, found.trees, known)
+    results = assemble_results(views, found.search, found.searched, found.informative, *told)
     return replace(results, references=find_references(views, results, options))
 
 
 def read_views(X: Any, options: Options) -> Views:
-    """Return the views of the data: as they are given, or found among the columns of a table."""
-    reading = isinstance(options.kernel, Precomputed), options.missing, options.join
-    if not is_word(options.views, "discover"):
-        return as_views(X, options.views, *reading)
-    from latentsimplex.columns.discovered_table import discover_views
+    """Return the views of data, or raise ValueError for what a fit cannot do with them."""
+    views = X if isinstance(X, Views) else open_views(X, options)
+    if options.looks_for_splits(len(views)):
+        return leave_out_wordless(views)
+    options.check_search()
+    return views
 
-    return discover_views(X, *reading, options.n_jobs)
+
+def open_views(X: Any, options: Options) -> Views:
+    """Return data of any form as views.
+
+    Tables that are read in parts are checked here, unless the workers of a cluster will read them.
+    """
+    precomputed = isinstance(options.kernel, Precomputed)
+    if is_word(options.views, "discover"):
+        from latentsimplex.columns.discovered_table import discover_views
+
+        return discover_views(X, precomputed, options.missing, options.join, options.n_jobs)
+    if not is_stored(X):
+        return as_views(X, options.views, precomputed, options.missing, options.join)
+    views = as_stored_views(X, options.views, options.missing, precomputed)
+    return check_stored_views(views) if options.engine is None else views
+
+
+def is_stored(X: Any) -> bool:
+    """Return whether data lie in files or are yet to be computed, and are read in parts: a table, or several.
+
+    A slice of a memory-mapped array is not: it does not know where in its file it begins.
+    """
+    if isinstance(X, (Mapping, list, tuple)):
+        parts = X.values() if isinstance(X, Mapping) else X
+        return len(X) > 0 and all(not isinstance(part, str) and is_stored(part) for part in parts)
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    if isinstance(X, np.memmap):
+        return X.ndim == 2 and not isinstance(X.base, np.ndarray) and bool(X.filename)
+    if type(X).__module__.partition(".")[0] not in STORED_BY:
+        return False
+    return type(X).__name__ == "Group" or len(X.shape) == 2
+
+
+def listen_to(options: Options) -> AbstractContextManager[Listener]:
+    """Return who hears of the progress of a fit."""
+    heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
+    return show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
+
+
+def find_patterns(
+    fitting: Fitting, candidates: Mapping[int, list[AutoDiffusion]], known: Known | None = None
+) -> Found:
+    """Return the patterns and the memberships of all views or, where these are very many, of a part of them.
+
+    ``known`` are labels and links of samples.
+    """
+    views = fitting.views
+    if fitting.options.looks_for_splits(len(views)):
+        shared = find_splits(fitting)
+        if known is not None:
+            tables = [views.table_of_all(v) for v in range(len(views))]
+            shared = inform_splits(tables, shared, known, fitting.workers)
+        return refine_splits(fitting, shared, candidates, known)
+    reading, members = choose_reading(fitting, candidates)
+    # labels and links say where to look: memberships are what the views say there
+    searching = fitting if known is None else replace(fitting, losses=fitting.losses + list_losses(known))
+    found = search_for_patterns(searching, reading, members)
+    if wants_refinement(found):
+        return refine_memberships(fitting, found)
+    if found.search is not None and (views.present is not None or known is not None):
+        return fill_again(fitting, found)
+    return found
 
 
 def find_references(views: Views, results: Results, options: Options) -> References | None:
@@ -145,14 +230,27 @@ def find_splits(fitting: Fitting) -> SharedClusters:
     tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
     most = None if fitting.options.n_clusters is None else fitting.n_clusters
     least = min(fitting.options.min_clusters, fitting.views.n_samples)
+    workers, stop = fitting.workers, fitting.options.schedule.stop
+    if fitting.n_landmarks is not None and stop is not NEVER:
+        # it may take minutes, and before its end there is nothing to keep
+        workers = workers.until(stop, "looking for clusters")
     kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
-        tables, Bounds(least, most), fitting.n_patterns, fitting.workers, fitting.n_landmarks, kept
+        tables,
+        Bounds(least, most),
+        fitting.n_patterns,
+        workers,
+        fitting.n_landmarks,
+        kept,
+        fitting.listener,
     )
 
 
 def refine_splits(
-    fitting: Fitting, shared: SharedClusters, candidates: Mapping[int, list[AutoDiffusion]]
+    fitting: Fitting,
+    shared: SharedClusters,
+    candidates: Mapping[int, list[AutoDiffusion]],
+    known: Known | None = None,
 ) -> Found:
     """Find the memberships of samples in the clusters of splits."""
     groups, choices = shared.groups, fitting.options.choices
@@ -203,7 +301,10 @@ def refine_splits(
     if presence:
         fit = some.go_on(fit, reading, members, informative, n_clusters)
     W = np.array(
-        [settle_memberships(fitting, *each, landmarks) for each in zip(groups, fit.state.W, strict=True)]
+        [
+            settle_memberships(fitting, *each, landmarks, known)
+            for each in zip(groups, fit.state.W, strict=True)
+        ]
     )
     fit = fit._replace(state=fit.state._replace(W=W))
     found_with = Reading(choices, found_by, None)
@@ -213,10 +314,13 @@ def refine_splits(
     return Found(search, varying, informative, None, reading, (first, stage), trees)
 
 
-def settle_memberships(fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices) -> Array:
+def settle_memberships(
+    fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices, known: Known | None
+) -> Array:
     """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
     tables = [fitting.views.table_of_all(v) for v in group.members]
-    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers)
+    judge = None if known is None else partial(judge_memberships, known=known)
+    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers, judge)
     return fitting.recall("memberships", settle, group.members)
 
 
@@ -227,17 +331,17 @@ def choose_reading(
     choices, kernel, evidence = fitting.options.choices, fitting.options.kernel, None
     if kernel is None:
         kernel, evidence = fitting.choose_similarity(candidates)
-    members = draw_members(fitting)
+    members = draw_members(fitting.views, fitting.options, fitting.n_patterns)
     return Reading(choices, kernel, fitting.measure_temperatures(choices, kernel), evidence), members
 
 
-def draw_members(fitting: Fitting) -> Indices | None:
+def draw_members(views: Views, options: Options, n_patterns: int) -> Indices | None:
     """Return the views to search among, in order; None where a search with moves looks at all of them."""
-    views, most = fitting.views, SEARCHED_VIEWS * fitting.n_patterns
-    if fitting.options.choices.search == "plain" or len(views) <= most:
+    most = SEARCHED_VIEWS * n_patterns
+    if options.choices.search == "plain" or len(views) <= most:
         return None
-    order = fitting.options.rng.permutation(len(views)).tolist()
-    found = np.sort(list(islice((v for v in order if find_varying(views.table(v)).any()), most)))
+    order = options.rng.permutation(len(views)).tolist()
+    found = np.sort(list(islice((v for v in order if tells_something(views, v)), most)))
     return found if len(found) == most else None
 
 

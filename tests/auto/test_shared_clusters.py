@@ -3,9 +3,11 @@
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from latentsimplex.auto import shared_clusters
 from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.shared_clusters import find_shared_clusters
 from latentsimplex.base.threads import Workers
+from latentsimplex.model.problem import Listener
 
 FIRST, SECOND = np.arange(180) % 3, np.arange(180) // 90
 
@@ -65,3 +67,36 @@ def test_a_view_that_has_clusters_of_another_as_one_shares_none_with_it():
     views = [8.0 * y[:, None] + rng.normal(size=(300, 1)) for y in ((three == 2).astype(int), three)]
     found = find(views)
     assert sorted(group.tree.n_clusters for group in found.groups) == [2, 3]
+
+
+class Hearing(Listener):
+    """Notes what it hears of looks."""
+
+    def __init__(self):
+        self.heard = []
+
+    def looked(self, done, whole):
+        self.heard.append((done, whole))
+
+
+def test_looks_to_come_are_known_by_the_trees_of_some_samples(monkeypatch):
+    monkeypatch.setattr(shared_clusters, "GROUPED_BY", 90)
+    views, hearing = [view(FIRST, 0), noise(1), view(SECOND, 2)], Hearing()
+    with Workers(2) as workers:
+        found = find_shared_clusters(views, Bounds(), 10, workers, None, None, hearing)
+        unheard = find_shared_clusters(views, Bounds(), 10, workers)
+    assert [group.members for group in found.groups] == [group.members for group in unheard.groups]
+    done = [each for each, _ in hearing.heard]
+    assert done[0] == 0
+    assert done == sorted(done)
+    # three clusters are two cuts of 180 and 120 samples, two are one cut; pieces are looked at too, and noise once
+    assert done[-1] == (180 + 180 + 120) + (180 + 180) + 180
+    assert abs(hearing.heard[0][1] - done[-1]) <= 0.1 * done[-1]
+
+
+def test_a_look_counts_as_its_landmarks_where_these_are_fewer():
+    hearing = Hearing()
+    count = shared_clusters.LookCount(hearing, [1000, 60, 40], n_landmarks=100)
+    count.add(900)
+    count.add(60)
+    assert hearing.heard == [(0, 200), (100, 200), (160, 200)]

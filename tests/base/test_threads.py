@@ -95,3 +95,31 @@ def test_of_two_fits_at_once_the_last_to_end_gives_blas_its_threads_back():
     assert blas_threads() == {1}
     second.__exit__(None, None, None)
     assert blas_threads() == before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_work_ends_with_the_next_piece_once_it_is_stopped(n_jobs):
+    done = []
+
+    def work(i):
+        done.append(i)
+        return i
+
+    with Workers(n_jobs) as workers:
+        ended = workers.until(lambda: len(done) >= 5, "counting")
+        with pytest.raises(KeyboardInterrupt, match="counting"):
+            list(ended.map(work, range(1000)))
+        assert 5 <= len(done) < 5 + n_jobs
+        assert list(workers.map(work, range(3))) == [0, 1, 2]
+
+
+def test_work_that_may_be_ended_goes_on_in_its_thread_too():
+    with Workers(2) as workers:
+        ended = workers.until(bool, "counting")
+
+        def nested(_):
+            own = current_thread()
+            return all(other is own for other in ended.map(thread_of, range(4)))
+
+        assert all(ended.map(nested, range(8)))
+        assert all(workers.map(nested, range(8)))

@@ -551,3 +551,71 @@ def test_without_a_number_of_clusters_there_is_no_bound(tmp_path):
     result = run("fit", str(table), "--no-index", "--out", str(tmp_path / "out"))
     assert result.exit_code == 0, result.output
     assert load(tmp_path / "out" / "fit.model").n_clusters == "auto"
+
+
+def test_a_checkpoint_is_gone_on_from(archive, tmp_path, monkeypatch):
+    folder, out = tmp_path / "kept", tmp_path / "fit"
+    command = ("fit", archive, *QUICK, "--out", out, "--checkpoint", folder)
+    with monkeypatch.context() as patched:
+        patched.setattr("latentsimplex.stages.find_references", give_up)
+        interrupted = run(*command)
+    assert interrupted.exit_code == 1
+    assert not out.exists()
+    assert list(folder.glob("*.npz"))
+    monkeypatch.setattr("latentsimplex.model.em.em_step", give_up)  # all of it has been done
+    assert run(*command).exit_code == 0
+    found = load(out / "fit.model")
+    monkeypatch.undo()
+    run("fit", archive, *QUICK, "--out", tmp_path / "other")
+    expected = load(tmp_path / "other" / "fit.model")
+    np.testing.assert_array_equal(found.memberships_[0], expected.memberships_[0])
+    assert not list(folder.glob("*.npz"))
+
+
+def give_up(*arguments, **named):
+    raise ValueError("It was given up.")
+
+
+def test_a_checkpoint_of_something_else_is_refused_in_one_line(archive, tmp_path):
+    assert (
+        run("fit", archive, *QUICK, "--out", tmp_path / "a", "--checkpoint", tmp_path / "kept").exit_code == 0
+    )
+    other = run(
+        "fit", archive, *QUICK, "--seed", 1, "--out", tmp_path / "b", "--checkpoint", tmp_path / "kept"
+    )
+    assert other.exit_code == 1
+    assert other.output.count("\n") == 1
+    assert "is of other settings (random_state was 0, not 1): give another folder" in other.output
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_checkpoint_that_cannot_be_written_is_refused_in_one_line(archive, tmp_path):
+    (tmp_path / "file").write_text("")
+    for path, told in ((tmp_path / "file", "is a file"), (tmp_path / "file" / "folder", "cannot be written")):
+        found = run("fit", archive, *QUICK, "--out", tmp_path / "fit", "--checkpoint", path)
+        assert found.exit_code == 1
+        assert told in found.output
+        assert found.output.count("\n") == 1
+
+
+def test_labels_and_links_from_files(archive, tmp_path):
+    (tmp_path / "labels.csv").write_text(
+        "sample,kind\npatient 0,low\npatient 1,low\npatient 40,middle\npatient 89,\n"
+    )
+    (tmp_path / "links.csv").write_text("one,other\npatient 2,patient 3\n")
+    (tmp_path / "apart.csv").write_text("one,other\npatient 2,patient 88\n")
+    known = ("--labels", tmp_path / "labels.csv", "--must-link", tmp_path / "links.csv")
+    result = run(
+        *("fit", archive, "--out", tmp_path / "fit", *QUICK, *known, "--cannot-link", tmp_path / "apart.csv")
+    )
+    assert result.exit_code == 0, result.output
+    rows = rows_of(tmp_path / "fit" / "doubts.csv")
+    assert sorted(row["kind"] for row in rows) == ["cannot-link", "label", "label", "label", "must-link"]
+    assert load(tmp_path / "fit" / "fit.model").known_.classes.tolist() == ["low", "middle"]
+
+
+def test_a_file_of_labels_that_names_nobody(archive, tmp_path):
+    (tmp_path / "labels.csv").write_text("sample,kind\nnobody,low\n")
+    result = run("fit", archive, "--out", tmp_path / "fit", *QUICK, "--labels", tmp_path / "labels.csv")
+    assert result.exit_code == 1
+    assert "y has 'nobody', which is no sample" in result.stderr

@@ -103,13 +103,29 @@ def test_ctrl_c_keeps_the_best_so_far(running, tmp_path, save, size, options, si
     status, lines = command.end()
     assert status == 130
     assert lines[-1] == KEPT
-    assert "Interrupted: ending with the best result so far. Press Ctrl-C again to give up." in lines
+    ending = (
+        "Interrupted: ending with the best result so far, if there is one. Press Ctrl-C again to give up."
+    )
+    assert ending in lines
     model = load(tmp_path / "fit" / "fit.model")
     assert model.view_labels_.shape == np.load(tmp_path / "views.npy").shape[:2]
     assert 1 <= len(model.start_losses_) <= model.n_init
     if model.n_init > 3:
         assert len(model.start_losses_) < model.n_init
     assert (tmp_path / "fit" / "report.html").exists()
+
+
+def test_ctrl_c_while_clusters_of_very_many_samples_are_looked_for_ends_at_the_next_piece(running, tmp_path):
+    save_views(tmp_path, (3, 12_000, 20))
+    command = running("-m", "latentsimplex", "fit", "views.npy", "--verbose", "--checkpoint", "kept")
+    command.wait_for("looking for clusters")
+    command.press()
+    status, lines = command.end()
+    assert status == 130
+    nothing = "the fit had not ended, and nothing was written. The same command goes on from the checkpoint."
+    assert lines[-1] == f"Interrupted while looking for clusters: {nothing}"
+    assert not any("refining memberships" in line for line in lines)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "views.npy"]
 
 
 def test_a_second_ctrl_c_gives_up_and_leaves_nothing(running, tmp_path):
@@ -207,3 +223,21 @@ def test_ctrl_c_in_another_command_has_the_same_status(running, tmp_path):
     command.wait_for("seed")
     command.press()
     assert command.end()[0] == 130
+
+
+def test_ctrl_c_keeps_a_checkpoint_that_the_same_command_goes_on_from(running, tmp_path):
+    save_genes(tmp_path, 300)
+    options = ("fit", "views.npy", "--n-init", 20, "--verbose", "--checkpoint", "kept")
+    command = running("-m", "latentsimplex", *options)
+    command.wait_for("of 20 ended")
+    command.press()
+    status, lines = command.end()
+    assert status == 130
+    assert lines[-1] == f"{KEPT} The same command goes on from the checkpoint."
+    assert not (tmp_path / "kept" / "finished.model").exists()
+    status, lines = running("-m", "latentsimplex", *options).end()
+    assert status == 0
+    assert any("going on from 'kept' (" in line for line in lines)
+    model = load(tmp_path / "fit" / "fit.model")
+    assert len(model.start_losses_) == 20
+    assert np.array_equal(load(tmp_path / "kept" / "finished.model").labels_, model.labels_)

@@ -101,10 +101,15 @@ def sample_views(views: Views) -> dict[int, list[int]]:
     order, widths = np.random.default_rng(SEED).permutation(len(views)), np.array(views.widths)
     sample: dict[int, list[int]] = {}
     for p in space_kinds(views.widths):
-        telling = (int(v) for v in order[widths[order] == p] if find_varying(views.table(int(v))).any())
+        telling = (int(v) for v in order[widths[order] == p] if tells_something(views, int(v)))
         if found := list(islice(telling, VIEWS_OF_A_KIND)):
             sample[p] = found
     return sample
+
+
+def tells_something(views: Views, v: int) -> bool:
+    """Return whether a view is not constant; where that is known of all views, it is not looked at."""
+    return bool(find_varying(views.table(v)).any() if views.varying is None else views.varying[v])
 
 
 def prefer_bounded(evidence: Mapping[str, float]) -> str:

@@ -15,7 +15,7 @@ than either (docs/uncertainty.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -37,6 +37,8 @@ LEAST_AGREEMENT = 0.5
 """The adjusted Rand index of clusters before and after EM, below which it has overturned them."""
 LEAST_DOUBT = 0.01
 """What is left to other clusters where neighbours' votes would leave a cluster empty."""
+CLEARLY_BETTER = 1.0
+"""Nats by which memberships must tell what is known of samples better, to be taken instead."""
 NEAREST = 10
 """Landmarks of each view whose memberships a sample is given."""
 AT_ONCE = 1 << 14
@@ -44,12 +46,17 @@ AT_ONCE = 1 << 14
 
 
 def settle_memberships(
-    neighbours: Sequence[Indices], labels: np.ndarray, W: Array, is_broad: bool = False
+    neighbours: Sequence[Indices],
+    labels: np.ndarray,
+    W: Array,
+    is_broad: bool = False,
+    judge: Callable[[Array], float] | None = None,
 ) -> Array:
     """Return memberships (n, g) by clusters that were found, ``labels``, and those that EM made of them.
 
     Votes are for the clusters, of these two, that fewer edges of the neighbour graph leave. Clusters that took a broad
-    graph overlap, and EM's memberships stand. Where EM emptied a cluster or overturned them all, votes stand.
+    graph overlap, and EM's memberships stand. Where EM emptied a cluster or overturned them all, votes stand, and so
+    they do where a ``judge``, who knows some samples, gives them more nats by ``CLEARLY_BETTER`` than the pool.
     """
     g, refined = int(labels.max()) + 1, W.argmax(axis=1)
     keeps_all = len(np.unique(refined)) == g
@@ -62,6 +69,8 @@ def settle_memberships(
         labels = min((labels, refined), key=lambda each: leaving_share(graph, each))
         votes = count_votes(neighbours, labels)
         ways = [pool(votes, W[:, :g]), votes]
+        if judge is not None and judge(votes) > judge(ways[0]) + CLEARLY_BETTER:
+            ways.reverse()
     sure = np.eye(g)[labels]
     ways += [(1 - LEAST_DOUBT) * sure + LEAST_DOUBT / g]
     found = next(way for way in ways if len(np.unique(way.argmax(axis=1))) == g)

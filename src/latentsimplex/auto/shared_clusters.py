@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.checkpoints.checkpoint import Checkpoint
+from latentsimplex.model.problem import NOBODY, Listener
 from latentsimplex.neighbours.neighbour_graphs import (
     compare_samples,
     find_neighbours,
@@ -69,6 +71,7 @@ def find_shared_clusters(
     workers: Workers,
     n_landmarks: int | None = None,
     checkpoint: Checkpoint | None = None,
+    listener: Listener = NOBODY,
 ) -> SharedClusters:
     """Return which views share clusters, and the clusters, by so many samples at a time; None is by all of them."""
     free = Bounds(1, bounds.most if bounds.exactly is None else None)
@@ -76,8 +79,10 @@ def find_shared_clusters(
     groups = views.merge(most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
         groups = [tuple(range(len(tables)))]
+    tell = None if listener is NOBODY else LookCount(listener, views.expect_looks(groups), n_landmarks).add
     if bounds.least > 1:
         views = ViewGroups(tables, bounds, workers, n_landmarks, checkpoint)
+    views.tell = tell
     clustered = [ClusteredViews(members, views.tree_of_all(members)) for members in groups]
     clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some have none, all told
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
@@ -86,7 +91,30 @@ def find_shared_clusters(
     if not left:
         return SharedClusters(clustered, None)
     kept = None if checkpoint is None else checkpoint.within("others", left)
-    return SharedClusters(clustered, grow_tree([tables[v] for v in left], free, workers, n_landmarks, kept))
+    return SharedClusters(
+        clustered, grow_tree([tables[v] for v in left], free, workers, n_landmarks, kept, tell)
+    )
+
+
+class LookCount:
+    """Counts samples that are looked at, on many threads, and says how many that is of those to come.
+
+    In one look no more than the landmarks count: broad graphs, which are of these alone, take most of the time.
+    """
+
+    def __init__(self, listener: Listener, sizes: Sequence[int], n_landmarks: int | None) -> None:
+        self._listener, self._most, self._done, self._lock = listener, n_landmarks, 0, Lock()
+        self._whole = sum(map(self._weigh, sizes))
+        listener.looked(0, self._whole)
+
+    def _weigh(self, n: int) -> int:
+        return n if self._most is None else min(n, self._most)
+
+    def add(self, n: int) -> None:
+        """Add a look at n samples."""
+        with self._lock:
+            self._done += self._weigh(n)
+            self._listener.looked(self._done, self._whole)
 
 
 class ViewGroups:
@@ -105,6 +133,7 @@ class ViewGroups:
     ) -> None:
         self.tables, self._bounds, self.workers, self._n_landmarks = tables, bounds, workers, n_landmarks
         self._checkpoint = checkpoint
+        self.tell: Callable[[int], object] | None = None
         self.rows = sample_each_view(tables, GROUPED_BY, LEAST_OF_VIEW)
         is_whole = len(self.rows) == len(tables[0])
         self._sampled = tables if is_whole else [take_rows(X, self.rows) for X in tables]
@@ -142,9 +171,20 @@ class ViewGroups:
             tables = [self.tables[v] for v in members]
             kept = None if self._checkpoint is None else self._checkpoint.within("all", members, self._bounds)
             self._trees_of_all[members] = grow_tree(
-                tables, self._bounds, self.workers, self._n_landmarks, kept
+                tables, self._bounds, self.workers, self._n_landmarks, kept, self.tell
             )
         return self._trees_of_all[members]
+
+    def expect_looks(self, groups: list[Members]) -> list[int]:
+        """Return how many samples are in each look to come, by the trees that were grown on some of them.
+
+        Groups are taken to have the largest tree of their views. Views in no group are looked at together, once.
+        """
+        n, sizes = len(self.tables[0]), []
+        for members in groups:
+            grown = [self._trees[v,].nodes for v in members if (v,) in self._trees]
+            sizes += [len(node.rows) * n // len(self.rows) for node in max(grown, key=len, default=[])] or [n]
+        return sizes if len(self.tables) == sum(map(len, groups)) else [*sizes, n]
 
     def merge(self, most_groups: int) -> list[Members]:
         """Return groups of views that share their clusters."""

@@ -11,6 +11,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from functools import partial
 from threading import Lock, local
 from typing import Any, TypeVar
 
@@ -50,7 +52,7 @@ class SharedLimit:
 
 one_blas_thread = SharedLimit()
 here = local()
-"""``here.workers`` are those that the running thread belongs to."""
+"""``here.pool`` is the name of the pool that the running thread belongs to."""
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -69,12 +71,14 @@ class Workers:
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = count_threads(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
+        self._name = object()
+        self._begin: Callable[..., Any] | None = None
 
     def __enter__(self) -> Workers:
         one_blas_thread.__enter__()
         if self.n_jobs > 1:
             self._pool = ThreadPoolExecutor(
-                self.n_jobs, initializer=setattr, initargs=(here, "workers", self)
+                self.n_jobs, initializer=setattr, initargs=(here, "pool", self._name)
             )
         return self
 
@@ -84,6 +88,21 @@ class Workers:
             self._pool = None
         one_blas_thread.__exit__()
 
+    def until(self, stop: Callable[[], bool], doing: str) -> Workers:
+        """Return the same threads for work that ``stop`` ends, whose next piece then is a KeyboardInterrupt.
+
+        That says what was being done.
+        """
+
+        def begin(function: Callable[[Any], T], argument: Any) -> T:
+            if stop():
+                raise KeyboardInterrupt(doing)
+            return function(argument)
+
+        ended = copy(self)
+        ended._begin = begin
+        return ended
+
     def map(
         self, function: Callable[[Any], T], arguments: Sequence[Any], threaded: bool = True
     ) -> Iterator[T]:
@@ -91,11 +110,13 @@ class Workers:
 
         What runs on one of these threads already goes on there, piece by piece.
         """
+        if self._begin is not None:
+            function = partial(self._begin, function)
         if (
             self._pool is None
             or len(arguments) == 1
             or not threaded
-            or getattr(here, "workers", None) is self
+            or getattr(here, "pool", None) is self._name
         ):
             return map(function, arguments)
         return self._pool.map(function, arguments)

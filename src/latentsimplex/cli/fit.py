@@ -19,11 +19,13 @@ from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY, column_options
 from latentsimplex.estimator import LatentSimplexPosition
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.files import CONTAINERS, read_data
+from latentsimplex.inputs.known_files import read_labels_file, read_links_file
 from latentsimplex.inputs.named_table import JOINS, UnknownViews
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.results.containers import write_copy
 from latentsimplex.results.tables import (
     columns_table,
+    doubts_table,
     labels_table,
     memberships_table,
     presence_table,
@@ -34,10 +36,12 @@ from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
 
 SIMILARITIES = ["auto", "local-scaling", "diffusion", "precomputed"]
 WRITTEN = re.compile(
-    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|columns|presence|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
+    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|columns|presence|doubts|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
 )
 """Names of the files that a fit may write."""
-ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again to give up.\n"
+ENDING = (
+    b"\nInterrupted: ending with the best result so far, if there is one. Press Ctrl-C again to give up.\n"
+)
 
 
 @click.command()
@@ -90,6 +94,20 @@ ENDING = b"\nInterrupted: ending with the best result so far. Press Ctrl-C again
     metavar="FOLDER",
     help="Keep state in this folder; the same command, started again, goes on from it.",
 )
+@click.option(
+    "--labels",
+    metavar="FILE[:COLUMN]",
+    help="Classes of some samples: a CSV file with a column of samples and one of classes, blank where unknown.",
+)
+@click.option(
+    "--must-link",
+    type=FILE,
+    metavar="FILE",
+    help="A CSV file with samples in each line that are in one cluster.",
+)
+@click.option(
+    "--cannot-link", type=FILE, metavar="FILE", help="The same of samples that are in different clusters."
+)
 @click.option("--n-init", type=COUNT, default=3, metavar="N", help="Starts of the search; the best is kept.")
 @click.option(
     "--device",
@@ -131,6 +149,9 @@ def fit(
     missing: str,
     join: str,
     checkpoint: Path | None,
+    labels: str | None,
+    must_link: Path | None,
+    cannot_link: Path | None,
     n_init: int,
     device: str,
     memory_limit: str | None,
@@ -158,6 +179,8 @@ def fit(
                        probabilities of the clusters of each sample
       columns.csv      which view each column is in (--views discover)
       presence.csv     which views have each sample (--join outer)
+      doubts.csv       labels and links, those that are probably wrong first
+                       (--labels, --must-link, --cannot-link)
       uncertainty.csv  how sure the consensus is of each sample
       cluster_features.csv
                        means of each feature inside and outside of each cluster
@@ -176,8 +199,9 @@ def fit(
         raise click.UsageError("--similarity precomputed takes similarities as they are: leave out --views.")
     if no_index and index is not None:
         raise click.UsageError("--index and --no-index exclude each other: leave out one of them.")
+    goes_on = "" if checkpoint is None else " The same command goes on from the checkpoint."
     with (
-        on_interrupt("the fit had not ended, and nothing was written."),
+        on_interrupt(f"the fit had not ended, and nothing was written.{goes_on}"),
         written_folder(out, WRITTEN.fullmatch, last="fit.model") as part,
     ):
         with one_line(OSError, ValueError, ImportError, MemoryError), warnings_as_lines():
@@ -186,6 +210,11 @@ def fit(
                 given = read_data(files, views, layer, roles, read_memory_limit(memory_limit), missing, join)
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
+            known = {
+                "y": None if labels is None else read_labels_file(labels),
+                "must_link": None if must_link is None else read_links_file(must_link),
+                "cannot_link": None if cannot_link is None else read_links_file(cannot_link),
+            }
         model = LatentSimplexPosition(
             clusters or "auto",
             patterns,
@@ -205,7 +234,7 @@ def fit(
             warnings_as_lines(),
             kept_on_interrupt(lambda: os.write(2, ENDING)) as pressed,
         ):
-            model.fit(given.data)
+            model.fit(given.data, **known)
         with one_line(ValueError, ImportError):
             names = write_fit(model, part, files, None if similarity == "precomputed" else given.data)
     if shown != "nothing":
@@ -213,7 +242,6 @@ def fit(
         for what, name in names.items():
             click.echo(f"{what}: {out / name}")
     if pressed.is_set():
-        goes_on = "" if checkpoint is None else " The same command goes on from the checkpoint."
         click.echo(
             f"Interrupted: the fit ended early, and the best result so far was written.{goes_on}", err=True
         )
@@ -249,6 +277,8 @@ def tables_of(model: LatentSimplexPosition, data: Any) -> dict[str, tuple[str, T
     }
     if results.found_columns is not None:
         tables["Columns"] = ("columns.csv", columns_table(results))
+    if results.known is not None:
+        tables["Doubts"] = ("doubts.csv", doubts_table(results))
     if results.present is not None:
         tables["Presence"] = ("presence.csv", presence_table(results))
     if data is not None:

@@ -51,7 +51,8 @@ class Views(Sequence[Array]):
     """Views of the same samples: ``views[v]`` is a dense float64 array (n, p_v).
 
     Where samples are absent from views, ``present`` (V, n) says which each view has, and ``views[v]`` has rows for
-    these alone. Where they were found in a table, ``found`` says which of its columns they are.
+    these alone. ``varying`` (V,) is which views are not constant, where that is known beforehand, and ``found`` which
+    columns of a table they are, where they were found in one.
 
     >>> data = as_views({"height": [[1.0], [2.0]], "shape": [[0.0, 1.0], [1.0, 0.0]]})
     >>> len(data), data.n_samples, data.names, data[1].shape
@@ -72,6 +73,7 @@ class Views(Sequence[Array]):
     present: np.ndarray | None = None
     given: Callable[[int], GivenColumns] | None = None
     found: FoundColumns | None = None
+    varying: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.names)

@@ -133,7 +133,7 @@ class NumbaBackend:
         from latentsimplex.model._descent_compiled import descend, start_descent
         from latentsimplex.model._descent_tiled import descend_in_tiles
 
-        W, B, mass, stat = patterns
+        W, B, mass, stat = patterns[:4]
         filled = count_filled_columns(W).tolist()
         forward, learned = model.divergence.name == "forward", model.learned_response
         single = not self.is_small or (single_precision and self.m > MANY)

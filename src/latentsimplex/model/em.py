@@ -20,7 +20,8 @@ EM descends
     loss = -(1/beta) sum_v log sum_l lambda_l exp(-beta K_vl) + sum_l n R(W^(l)) + sum_l T(lambda_l) / beta
 
 with the charges of :mod:`latentsimplex.model.penalties` for patterns whose weight is 0. The text's
-expected RegLoss (equation 9) is reported beside it.
+expected RegLoss (equation 9) is reported beside it. This is the paper's template, divergence + regularisation + other:
+the last is the sum of joint losses over beta (:mod:`latentsimplex.model.joint_losses`), 0 where none are given.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from latentsimplex.base.arrays import array_namespace, convert_like, sigmoid, so
 from latentsimplex.base.types import Array
 from latentsimplex.model.cluster_prices import list_prices
 from latentsimplex.model.descent import adam, mirror
+from latentsimplex.model.joint_losses import join_gradients, share_losses
 from latentsimplex.model.penalties import membership_penalty, weight_penalty
 from latentsimplex.model.problem import (
     EMPTY,
@@ -117,13 +119,19 @@ def e_step(problem: Problem, state: State, before: Expectation | None = None) ->
     evidence, divergence = passed.sums.tolist()
     T = weight_penalty(state.lam)
     R = membership_penalty(state.W, live, model.penalty)
+    other, shares = 0.0, None
+    if problem.losses:
+        other, of_live = share_losses(problem.losses, state.W[live])
+        shares = np.zeros((len(problem.losses), len(state.lam)))
+        shares[:, live] = of_live
     return Expectation(
         eta=eta,
         gamma=eta.sum(axis=0),
         mass=pairs.weights @ eta,
         stat=before.stat if before is not None and same else pairs.backend.place(passed.stat),
-        loss=(T - evidence) / beta + R,
-        expected_loss=divergence + R + T,
+        loss=(T - evidence + other) / beta + R,
+        expected_loss=divergence + R + T + other / beta,
+        shares=shares,
     )
 
 
@@ -136,7 +144,6 @@ class Responsibilities(NamedTuple):
     beta: float
     divergence: Divergence
     n_sums: int
-    given: None = None
 
     def prepare(self, backend: Backend) -> tuple[Any, Array]:
         """Return A (d, m), the packed a(q) of each pattern, and H (d), the sums of h(q)."""
@@ -164,7 +171,7 @@ class Responsibilities(NamedTuple):
 def collect_statistics(pairs: PairValues, eta: Array) -> tuple[Array, Array]:
     """Return the mass eta^T u (d,) and stat = (u eta)^T F (d, m) for given responsibilities (V, d)."""
     eta = pairs.weights[:, None] * eta
-    return eta.sum(axis=0), pairs.backend.place(pairs.pass_over(WeightedSums(eta)).stat)
+    return eta.sum(axis=0), pairs.backend.place(pairs.pass_over(WeightedSums(eta.shape[1]), eta).stat)
 
 
 def maximise(problem: Problem, state: State, expectation: Expectation) -> State:
@@ -173,7 +180,8 @@ def maximise(problem: Problem, state: State, expectation: Expectation) -> State:
     live = lam > 0
     stat = expectation.stat[live[state.lam > 0]]
     W, B, rate = state.W.copy(), state.B.copy(), state.rate.copy()
-    patterns = Patterns(W[live], B[live], expectation.mass[live], stat)
+    shares = None if expectation.shares is None else expectation.shares[:, live]
+    patterns = Patterns(W[live], B[live], expectation.mass[live], stat, shares)
     W[live], B[live], rate[live] = m_step(problem, patterns, problem.schedule.steps, rate[live])
     return State(W, B, lam, rate)
 
@@ -195,7 +203,7 @@ def update_weights(gamma: Array) -> Array:
 
 
 def m_step(problem: Problem, patterns: Patterns, n_steps: int, rate: Array) -> tuple[Array, Array, Array]:
-    """Return W and B that lower sum_{i<j} [mass h(q) - stat a(q)] + n R(W), pattern by pattern, and step sizes.
+    """Return W and B that lower sum_{i<j} [mass h(q) - stat a(q)] + n R(W) + other, pattern by pattern, and step sizes.
 
     Descent is on theta and phi. Adam goes along dtheta = W * (dW - rowsum(dW * W)). Mirror descent goes along
     (dW - rowsum(dW * W)) over mass (n - 1), the natural gradient: theta moves as W would in expectation-maximisation,
@@ -203,8 +211,8 @@ def m_step(problem: Problem, patterns: Patterns, n_steps: int, rate: Array) -> t
     tensors; what is returned is not.
     """
     model, schedule, backend = problem.model, problem.schedule, problem.pairs.backend
-    natural = schedule.optimizer == "mirror"
-    if natural and backend.descend is not None and not model.penalty.sloped:
+    natural, joined = schedule.optimizer == "mirror", bool(problem.losses) and patterns.shares is not None
+    if natural and backend.descend is not None and not model.penalty.sloped and not joined:
         prices = list_prices(model.penalty, patterns.W.shape[2])
         return backend.descend(patterns, model, prices, n_steps, rate, schedule.single_precision)
     evaluate, kind = backend.pair_objective(patterns.mass, patterns.stat, model.divergence)
@@ -214,6 +222,10 @@ def m_step(problem: Problem, patterns: Patterns, n_steps: int, rate: Array) -> t
         W, B = coordinates.unpack(x)
         value, dW, dB = evaluate(W, B)
         R, dR = model.penalty.value_and_gradient(W)
+        if patterns.shares is not None and joined:
+            other, slope = join_gradients(problem.losses, patterns.shares, to_host(W).astype(float))
+            R = R + convert_like(model.temperature * other, R)
+            dR = dR + convert_like(model.temperature * slope, dR)
         direction = coordinates.natural_gradient if natural else coordinates.gradient
         return value + R, direction(W, B, dW + dR, dB)
 

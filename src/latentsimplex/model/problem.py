@@ -20,6 +20,7 @@ import numpy as np
 
 from latentsimplex.base.types import Array
 from latentsimplex.checkpoints.checkpoint import Checkpoint
+from latentsimplex.model.joint_losses import JointLoss
 from latentsimplex.model.penalties import Penalty
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.protocol import PairValues
@@ -78,13 +79,15 @@ class Schedule:
 class Problem:
     """Pair values of the views, what is minimised, and how: what every step of EM and of the search is given.
 
-    ``checkpoint`` is where their state is kept; None where it is not.
+    ``checkpoint`` is where their state is kept; None where it is not. ``losses`` are others that join that of the views
+    (:mod:`latentsimplex.model.joint_losses`).
     """
 
     pairs: PairValues
     model: Model
     schedule: Schedule
     checkpoint: Checkpoint | None = None
+    losses: tuple[JointLoss, ...] = ()
 
 
 class State(NamedTuple):
@@ -99,7 +102,8 @@ class State(NamedTuple):
 class Expectation(NamedTuple):
     """What one E step tells about a state; ``stat`` has a row for each live pattern only.
 
-    ``gamma`` counts the views of each pattern, ``mass`` adds up their weights.
+    ``gamma`` counts the views of each pattern, ``mass`` adds up their weights. ``shares`` (losses, d) says which
+    pattern each joint loss speaks of; None without such losses.
     """
 
     eta: Array
@@ -108,6 +112,7 @@ class Expectation(NamedTuple):
     stat: Array
     loss: float
     expected_loss: float
+    shares: Array | None = None
 
 
 class Fit(NamedTuple):
@@ -140,13 +145,15 @@ def drop_statistics(fit: Fit) -> Fit:
 class Patterns(NamedTuple):
     """Patterns with what M steps need of their views: W (d, n, g), B (d, g, g), mass (d,), stat (d, m).
 
-    ``mass`` is eta^T u, which counts a pattern's views where all weigh 1, and ``stat`` (u eta)^T F.
+    ``mass`` is eta^T u, which counts a pattern's views where all weigh 1, and ``stat`` (u eta)^T F. Joint losses speak
+    of patterns by their ``shares`` (losses, d); without shares they do not join.
     """
 
     W: Array
     B: Array
     mass: Array
     stat: Any
+    shares: Array | None = None
 
 
 def most_probable_clusters(W: Array) -> np.ndarray:
@@ -180,6 +187,9 @@ class Listener:
 
     def stage(self, name: str) -> None:
         """Hear that a stage begins, and that the one before is over."""
+
+    def looked(self, done: int, whole: int) -> None:
+        """Hear how many samples were looked at for clusters, of how many there will be, as far as that is known."""
 
     def started(self, start: int) -> None:
         """Hear that a start of the search begins."""

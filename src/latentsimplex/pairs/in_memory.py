@@ -149,9 +149,9 @@ class BlockPasses:
     multiply: Callable[[Any, Any], Any]
     add_statistics: Callable[[Any, Any, Any], None]
 
-    def pass_over(self, visit: Visit) -> Passed:
-        """Return what a visit to every block of views finds."""
-        prepared, stat, given = visit.prepare(self.backend), self.zeros(visit.n_sums), visit.given
+    def pass_over(self, visit: Visit, given: Array | None = None) -> Passed:
+        """Return what a visit to every block of views finds, each with its rows of what is given."""
+        prepared, stat = visit.prepare(self.backend), self.zeros(visit.n_sums)
         rows, total = [], np.zeros(1)
         for at, F in self.blocks():
             block = Block(F, self.constants[at], self.weights[at], None if given is None else given[at])
@@ -166,14 +166,9 @@ class BlockPasses:
 
 
 class WeightedSums(NamedTuple):
-    """The visit that adds up views: eta^T F for ``given`` weights eta (V, d)."""
+    """The visit that adds up views: eta^T F for given weights eta (V, d), d of them for each view."""
 
-    given: Array
-
-    @property
-    def n_sums(self) -> int:
-        """One for each column of the weights."""
-        return self.given.shape[1]
+    n_sums: int
 
     def prepare(self, backend: Backend) -> None:
         """Return nothing: there is nothing to prepare."""

@@ -26,7 +26,7 @@ class Block(NamedTuple):
     """A block of views as a pass comes upon it.
 
     F (b, m) are pair values, ``constants`` (b,) and ``weights`` (b,) as of :class:`PairValues`, and ``given`` (b, k) is
-    what the visit has for each of the views, None if nothing.
+    what was given to the pass for each of the views, None if nothing.
     """
 
     F: Any
@@ -38,15 +38,11 @@ class Block(NamedTuple):
 class Visit(Protocol):
     """What a pass does with each block of views: a pure function of the block and of what the visit holds.
 
-    ``n_sums`` is the number of sums over views (m,) that it adds up, ``given`` (V, k) what it has for each view, if
-    anything: no place is sent more of it than its own rows.
+    ``n_sums`` is the number of sums over views (m,) that it adds up.
     """
 
     @property
     def n_sums(self) -> int: ...
-
-    @property
-    def given(self) -> Array | None: ...
 
     def prepare(self, backend: Backend) -> Any:
         """Return what all blocks of one place need, made there once."""
@@ -92,8 +88,11 @@ class PairValues(Protocol):
 
     def __len__(self) -> int: ...
 
-    def pass_over(self, visit: Visit) -> Passed:
-        """Return what a visit to every block of views finds: rows in order, sums added up in a fixed order."""
+    def pass_over(self, visit: Visit, given: Array | None = None) -> Passed:
+        """Return what a visit to every block of views finds: rows in order, sums added up in a fixed order.
+
+        Of what is ``given`` for each view (V, k) every block gets its own rows.
+        """
 
     def values(self, v: int) -> Any:
         """Return F[v]."""

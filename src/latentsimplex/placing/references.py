@@ -80,8 +80,7 @@ def keep_references(
     workers: Workers,
 ) -> References:
     """Return what places new samples, given the views of a fit, its similarity and what it found."""
-    presence = [] if views.present is None else list(views.present.astype(np.intp))
-    rows = draw_landmarks([*pattern_labels, *presence], MOST_REFERENCES, LEAST_OF_CLUSTER)
+    rows = draw_references(views, pattern_labels)
     members = [np.flatnonzero(view_patterns == l) for l in range(len(memberships))]
     comparisons: dict[int, Comparison] = {}
     neighbourhoods: list[Neighbourhood | None] = []
@@ -95,6 +94,12 @@ def keep_references(
         neighbourhoods.append(learn_neighbourhood(coordinates, W[rows], W.mean(axis=0), workers))
     given = [views.find_given(v) for v in range(len(views))]
     return References(rows, given, dict(sorted(comparisons.items())), neighbourhoods, members)
+
+
+def draw_references(views: Views, pattern_labels: np.ndarray) -> Indices:
+    """Return which samples of a fit are kept: all, or some of each cluster where they are many."""
+    presence = [] if views.present is None else list(views.present.astype(np.intp))
+    return draw_landmarks([*pattern_labels, *presence], MOST_REFERENCES, LEAST_OF_CLUSTER)
 
 
 def learn_comparisons(

@@ -11,6 +11,7 @@ from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.report.columns import summarise_columns
 from latentsimplex.report.figures import loss_axis
+from latentsimplex.report.known import summarise_known
 from latentsimplex.report.presence import summarise_presence
 from latentsimplex.report.settings import describe_stage, list_settings, list_versions
 from latentsimplex.report.wording import show_name
@@ -48,6 +49,7 @@ def summarise(model: Any) -> dict[str, Any]:
         "views": _views(results),
         "columns": summarise_columns(results),
         "presence": summarise_presence(results),
+        "known": summarise_known(results),
         "patterns": [_pattern(results, l, sureness[l]) for l in range(results.n_patterns)],
         "uncertain": _uncertain(results),
         "consensus": _consensus(results),

@@ -27,6 +27,7 @@ def describe(summary: dict[str, Any]) -> str:
             *_columns(summary["columns"]),
             *_presence(summary["presence"]),
             *patterns,
+            *_known(summary["known"]),
             f"consensus: {count_noun(consensus['n_clusters'], 'cluster')} from "
             f"{count_noun(consensus['n_included'], 'view')}, {count_noun(consensus['n_excluded'], 'view')} excluded",
             f"EM {course} {count_noun(head['n_iter'], 'iteration')}, loss {number(summary['course']['loss'])}; "
@@ -50,6 +51,16 @@ def _presence(presence: dict[str, Any] | None) -> list[str]:
     whole = count_noun(presence["n_whole"], "sample")
     return [
         f"{percent(presence['share'])} of samples are absent from a view on average, {whole} in all views"
+    ]
+
+
+def _known(known: dict[str, Any] | None) -> list[str]:
+    if known is None:
+        return []
+    of = "no pattern" if known["pattern"] is None else f"pattern {known['pattern']}"
+    return [
+        f"{count_noun(known['n_labels'], 'label')} and {count_noun(known['n_links'], 'link')} speak of {of} "
+        f"(probability {probability(known['probability'])}), {known['n_wrong']} of them probably wrong"
     ]
 
 

@@ -6,13 +6,16 @@ the columns that some sample uses, and every view, constant ones included, in on
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from latentsimplex.auto.cluster_tree import ClusterTree, Level
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.inputs.known_samples import Known
 from latentsimplex.inputs.views import Views
+from latentsimplex.known.findings import find_known
 from latentsimplex.model.problem import State, drop_unused_columns, used_columns
 from latentsimplex.results.consensus import form_consensus
 from latentsimplex.results.joint_labels import joint_labels, match_labels
@@ -38,10 +41,12 @@ def assemble_results(
     stages: tuple[Stage, ...],
     settings: dict[str, Any],
     trees: PatternTrees | None = None,
+    known: Known | None = None,
 ) -> Results:
     """Return the results of a fit; no search is one to views without clusters alone.
 
-    ``searched`` are the views that the search looked at, ``informative`` those that EM saw in the end.
+    ``searched`` are the views that the search looked at, ``informative`` those that EM saw in the end. ``known`` is
+    what is known of samples, which changes the memberships of the pattern that it speaks of.
     """
     n_views, names = len(views), np.array(views.names, dtype=object)
     initial = np.full(n_views, -1)
@@ -61,10 +66,21 @@ def assemble_results(
     estimates = add_constant_views(found, informative, n_views, views.n_samples)
     placed = find_placed(views.present, estimates.view_patterns, len(estimates.memberships))
     estimates = estimates._replace(memberships=share_unplaced(estimates.memberships, placed))
+    findings = None
+    if known is not None:
+        findings, informed = find_known(known, estimates.memberships)
+        estimates = estimates._replace(memberships=informed)
     pattern_labels = label_patterns(estimates.memberships, placed)
+    if findings is not None and findings.pattern is not None:
+        kept, own = findings.kept, findings.pattern
+        pattern_labels[own, kept] = estimates.memberships[own][kept].argmax(axis=1)
     found_trees = find_trees(trees, initial, estimates.view_patterns, len(pattern_labels))
     levels = [list_levels(*each) for each in zip(found_trees, pattern_labels, strict=True)]
     averaged = [average_numbers(*each) for each in zip(found_trees, estimates.memberships, strict=True)]
+    consensus = form_consensus(estimates.view_patterns, estimates.memberships, names, averaged=averaged)
+    clustered = [l for l, W in enumerate(estimates.memberships) if W.shape[1] > 1]
+    if findings is not None and len(findings.kept) and clustered == [findings.pattern]:
+        consensus = replace(consensus, labels=pattern_labels[clustered[0]])
     return Results(
         view_names=names,
         sample_names=None if views.sample_names is None else np.array(views.sample_names, dtype=object),
@@ -77,7 +93,7 @@ def assemble_results(
         responses=estimates.responses,
         pattern_labels=pattern_labels,
         averaged=averaged,
-        consensus=form_consensus(estimates.view_patterns, estimates.memberships, names, averaged=averaged),
+        consensus=consensus,
         initial_view_patterns=initial,
         loss_curve=np.array(curve),
         expected_loss_curve=np.array(expected),
@@ -91,6 +107,7 @@ def assemble_results(
         frame_library=views.frame_library,
         present=views.present,
         found_columns=views.found,
+        known=findings,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from latentsimplex.known.findings import KnownFindings
 from latentsimplex.results.results import Results
 
 MOST_NAMED = 10
@@ -14,6 +15,8 @@ def warn_of_weak_results(results: Results, least: int) -> None:
     """Warn, on behalf of whoever called fit, of constant views and of a least number of clusters without evidence."""
     warn_of_constant_views(results)
     warn_of_no_evidence(results, least)
+    if results.known is not None:
+        warn_of_full_labels(results.known)
 
 
 def warn_of_constant_views(results: Results) -> None:
@@ -24,6 +27,17 @@ def warn_of_constant_views(results: Results) -> None:
         warnings.warn(
             f"{len(names)} of {results.n_views} views are constant, have no clusters and are excluded: "
             f"{', '.join(names[:MOST_NAMED])}{more}.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_full_labels(known: KnownFindings) -> None:
+    """Warn, on behalf of whoever called fit, of a class for each sample: y was ignored once, and is used now."""
+    if len(known.classes) and (known.labels >= 0).all():
+        warnings.warn(
+            f"y has a class for each of the {len(known.labels)} samples, and the fit uses them: leave it out for "
+            "clusters of the views alone, or give -1 where a class is unknown.",
             UserWarning,
             stacklevel=4,
         )

@@ -14,6 +14,7 @@ from latentsimplex.inputs.found_columns import FoundColumns
 from latentsimplex.inputs.taken_columns import take_columns
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import keep_present
+from latentsimplex.known.findings import KnownFindings
 from latentsimplex.placing.references import References
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus, form_consensus
@@ -51,6 +52,7 @@ FITTED = {
     "present_": "present",
     "placed_": "placed",
     "view_columns_": "view_columns",
+    "known_": "known",
 }
 """The attributes of a fitted estimator, and what each is called in its results."""
 
@@ -128,6 +130,8 @@ class Results:
         Which samples each view has; None if each has all of them.
     found_columns : FoundColumns or None
         Where views were found in a table, the view of each column and what the clusters of views explain of it.
+    known : KnownFindings or None
+        What the fit says of labels and links that were given; None without any.
     references : References or None
         What places new samples, rows of the data among it; None where that was left out of a file, or cannot be.
     """
@@ -158,6 +162,7 @@ class Results:
     present: np.ndarray | None = None
     found_columns: FoundColumns | None = None
     references: References | None = None
+    known: KnownFindings | None = None
 
     def __repr__(self) -> str:
         clusters = ", ".join(map(str, self.n_clusters))

@@ -34,6 +34,7 @@ from latentsimplex.results.parameters import (
 )
 from latentsimplex.results.results import Results, Stage
 from latentsimplex.results.saved_columns import collect_columns, restore_columns
+from latentsimplex.results.saved_known import collect_known, describe_known, restore_known
 from latentsimplex.results.saved_references import collect_references, describe_columns, restore_references
 from latentsimplex.results.zip_archive import (
     DAMAGE,
@@ -103,8 +104,11 @@ def save_results(results: Results, path: str | os.PathLike[str], predict: bool =
         "numbers": {name: kind(getattr(results, name)) for name, kind in NUMBERS.items()},
         "names": {name: _as_list(getattr(results, name)) for name in NAMES},
         "columns": None,
+        "known": describe_known(results.known),
     }
     arrays = _collect_arrays(results)
+    if results.known is not None:
+        arrays |= collect_known(results.known)
     if predict and results.references is not None:
         header["columns"] = describe_columns(results.references)
         arrays |= collect_references(results.references)
@@ -357,6 +361,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:
         ),
         settings=decode_parameters(header["parameters"]),
         references=_restore_references(header, arrays),
+        known=restore_known(header.get("known"), arrays, arrays["pattern_labels"].shape),
         **fields,
     )
 

@@ -11,6 +11,9 @@ import numpy as np
 from latentsimplex.base.table import Table
 from latentsimplex.results.results import Results
 
+EVEN = 0.5
+"""A link is taken as wrong where that is more probable than not."""
+
 
 def labels_table(results: Results) -> Table:
     """Return a table with a row for each sample: its name, its consensus cluster, its cluster under each pattern.
@@ -100,6 +103,34 @@ def evidence_table(results: Results) -> Table:
             ),
         }
     )
+
+
+def doubts_table(results: Results) -> Table:
+    """Return a table with a row for each label and link, those that are probably wrong first.
+
+    ``kind`` is "label", "must-link" or "cannot-link"; ``given`` and ``found`` are classes of a label, and whether the
+    samples of a link are together.
+    """
+    known, names = results.known, name_samples(results)
+    if known is None:
+        raise ValueError(
+            "The fit was given neither labels nor links: give y, must_link or cannot_link to fit."
+        )
+    labelled = np.flatnonzero(known.labels >= 0)
+    relation, kinds = np.array(["apart", "together"]), np.array(["cannot-link", "must-link"])
+    found = known.together ^ (known.link_doubts > EVEN)
+    classes = known.classes.astype(str)
+    table = Table(
+        {
+            "kind": np.concatenate([np.full(len(labelled), "label"), kinds[known.together.astype(int)]]),
+            "sample": np.concatenate([names[labelled], names[known.links[:, 0]]]),
+            "other": np.concatenate([np.full(len(labelled), None, dtype=object), names[known.links[:, 1]]]),
+            "given": np.concatenate([classes[known.labels[labelled]], relation[known.together.astype(int)]]),
+            "found": np.concatenate([classes[known.predicted[labelled]], relation[found.astype(int)]]),
+            "probability_wrong": np.concatenate([known.label_doubts[labelled], known.link_doubts]),
+        }
+    )
+    return table.rows(np.argsort(-table["probability_wrong"], kind="stable"))
 
 
 def name_samples(results: Results) -> np.ndarray:

@@ -69,7 +69,6 @@ class DistancesFrom(NamedTuple):
 
     centre: Any
     n_sums: int = 0
-    given: None = None
 
     def prepare(self, backend: Backend) -> None:
         """Return nothing: there is nothing to prepare."""
@@ -90,7 +89,6 @@ class NearestCentres(NamedTuple):
 
     centres: Any
     n_sums: int
-    given: None = None
 
     def prepare(self, backend: Backend) -> Array:
         """Return the squared norms of the centres (k,)."""

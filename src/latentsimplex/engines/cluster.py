@@ -1,0 +1,164 @@
+"""A Dask cluster as a fit uses it: tasks are submitted, results gathered, and faults said in one sentence.
+
+All that workers hold is the result of a task, and Dask knows which: what a lost worker held is made anew by others, and
+the fit goes on. Tasks are pure functions of their arguments, so that it ends where it would have ended.
+"""
+
+from __future__ import annotations
+
+from asyncio import CancelledError as AbandonedError
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from latentsimplex._version import __version__
+from latentsimplex.base.libraries import import_optional
+from latentsimplex.base.threads import one_blas_thread
+from latentsimplex.base.wording import count_noun
+from latentsimplex.pairs.memory_budget import SHARE_OF_FREE, available_bytes
+
+CONNECT_SECONDS = 10
+"""How long an address may take to answer."""
+
+
+class Cluster:
+    """The workers of a Dask cluster, through a client that is connected to its scheduler.
+
+    Attributes
+    ----------
+    client : dask.distributed.Client
+    address : str
+        That of the scheduler.
+    n_threads : int
+        Threads of all workers at the beginning.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.address = client, str(client.scheduler.address)
+        self._workers = client.scheduler_info(n_workers=-1)["workers"]
+        self.n_threads = sum(worker["nthreads"] for worker in self._workers.values())
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the future of a function's result on a worker; futures among the arguments are their results there."""
+        with self._said_in_one_sentence():
+            key = f"{function.__name__}-{uuid4().hex}"  # by which the dashboard shows it
+            return self.client.submit(run_task, function, *arguments, key=key, pure=False)
+
+    def compute(self, collection: Any) -> Any:
+        """Return the future of an array or a frame of Dask, which workers compute."""
+        with self._said_in_one_sentence():
+            return self.client.compute(collection)
+
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """Return the results of futures, in order."""
+        with self._said_in_one_sentence():
+            return self.client.gather(list(futures))
+
+    @contextmanager
+    def _said_in_one_sentence(self) -> Iterator[None]:
+        """Say in one sentence what became of the cluster; what a task of ours raised is passed on as it is."""
+        from distributed import KilledWorker
+        from distributed.comm import CommClosedError
+
+        try:
+            yield
+        except KilledWorker as error:
+            raise RuntimeError(
+                f"Workers of the cluster at {self.address} died again and again, most often for lack of memory, with "
+                f"the task {str(error.task).split('-')[0]}: give workers more memory, or set memory_limit."
+            ) from error
+        except (Exception, AbandonedError) as error:
+            lost = isinstance(error, (CancelledError, AbandonedError, CommClosedError))
+            if not lost and self.client.status == "running":
+                raise
+            raise ConnectionError(
+                f"The connection to the Dask scheduler at {self.address} was lost during the fit, and with it what "
+                "workers held (the scheduler ended or was restarted, or the client was closed): fit again once the "
+                "cluster runs."
+            ) from error
+
+    def count_bytes(self) -> int:
+        """Return the memory that workers may take together: half of what each has, or of what its machine has free."""
+        hosts = Counter(worker["host"] for worker in self._workers.values())
+        unlimited = [address for address, worker in self._workers.items() if not worker["memory_limit"]]
+        free = self.client.run(available_bytes, workers=unlimited) if unlimited else {}
+        limits = [
+            worker["memory_limit"] or free[address] / hosts[worker["host"]]
+            for address, worker in self._workers.items()
+        ]
+        return int(SHARE_OF_FREE * sum(limits))
+
+
+def run_task(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function as workers run it: tasks are the parallelism, so that BLAS has one thread."""
+    with one_blas_thread:
+        return function(*arguments)
+
+
+@contextmanager
+def connect_to(engine: Any) -> Iterator[Cluster]:
+    """Yield the cluster of a client, or of the scheduler at an address, whose workers were checked."""
+    distributed = import_optional("distributed", "engine=", "dask")
+    if not isinstance(engine, str):
+        check_client(engine)
+        check_workers(engine)
+        yield Cluster(engine)
+        return
+    try:
+        client = distributed.Client(engine, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:  # TypeError for addresses that have no port
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConnectionError(
+            f"engine={engine!r} is not the address of a Dask scheduler that answers ({reason}): give one like "
+            '"tcp://127.0.0.1:8786", or a dask.distributed.Client.'
+        ) from None
+    try:
+        check_workers(client)
+        yield Cluster(client)
+    finally:
+        client.close()
+
+
+def check_client(client: Any) -> None:
+    """Raise ValueError for a client that nothing can be sent to."""
+    if client.status != "running":
+        raise ValueError(
+            f"engine= is a Client that is {client.status}: give one that is connected, or the scheduler's address."
+        )
+    if client.asynchronous:
+        raise ValueError(
+            "engine= is an asynchronous Client, which a fit cannot wait for: give one without asynchronous=True."
+        )
+
+
+def check_workers(client: Any) -> None:
+    """Raise ValueError for a cluster without workers, or with workers that have not this version of the package."""
+
+    def find_version() -> str | None:  # in here, so that it travels by value to workers without the package
+        try:
+            from latentsimplex._version import __version__
+        except ImportError:
+            return None
+        return str(__version__)
+
+    versions = client.run(find_version)
+    if not versions:
+        raise ValueError(
+            "engine= is a Dask cluster without workers: start some, or wait for them with client.wait_for_workers(1)."
+        )
+    lacking = [address for address, version in versions.items() if version is None]
+    if lacking:
+        raise ValueError(
+            f"{count_noun(len(lacking), 'worker')} of {len(versions)} cannot import latentsimplex (the first is "
+            f"{lacking[0]}): install latentsimplex {__version__} where workers run."
+        )
+    others = {address: version for address, version in versions.items() if version != __version__}
+    if others:
+        address, version = next(iter(others.items()))
+        raise ValueError(
+            f"{count_noun(len(others), 'worker')} of {len(versions)} with another version of latentsimplex ({address} "
+            f"has {version}, this process {__version__}): install the same everywhere."
+        )

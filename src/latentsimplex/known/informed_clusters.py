@@ -1,0 +1,227 @@
+"""Clusters that take account of what is known of samples: cut where classes part, joined where a class is cut.
+
+A cluster may hold samples of two chunks that are known to differ. Whether neighbours tell them apart is a question that
+the known samples answer: each is predicted from the others. With l the log-likelihood of these predictions and h that
+of guessing by the shares of the two, l + h nats are saved of the h that there are. A cut is made where they are more
+than ``LEAST_NATS``, and more than ``LEAST_SHARE`` of h: with fewer, most samples would fall on either side by chance.
+
+Cuts that are tried are the one that the views themselves showed, without enough evidence, and the one between the
+seeds: random walks start at each sample, fade, and count how often they meet samples of either chunk.
+
+Two clusters are joined if most of what is known of each is one chunk. In the end there may be clusters that nothing is
+known of: those are new classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from latentsimplex.auto.cluster_tree import ClusterTree, Level, Node
+from latentsimplex.auto.comparisons import compare_views
+from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters
+from latentsimplex.auto.splits import FEW_NEIGHBOURS, LEAST_CLUSTER, Split
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wide_table import find_varying
+from latentsimplex.inputs.known_samples import Known
+from latentsimplex.known.chunks import Chunks, tie_samples
+from latentsimplex.known.spoken_pattern import find_spoken_pattern
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours
+
+LEAST_NATS, LEAST_SHARE = 3.0, 0.4
+"""What predictions must save: odds of twenty to one, and two fifths of what guesses lack. To cut a cluster costs half
+of the information in the cut, on the scale of normalised mutual information, for any that it tells of classes."""
+FADING, WALK = 0.9, 44
+"""Of random walks, the share that goes on at each step, and the steps after which a hundredth is left."""
+FOLDS = 10
+"""Parts of the known samples, each predicted from the others."""
+SHARPNESS = (0.5, 1.0, 2.0, 4.0)
+"""Powers of predictions that are tried: walks count few samples and many alike."""
+LEAST_MET = 1e-3
+"""What a walk meets of either chunk at least, so that no prediction is certain."""
+LEAST_JOINED = 3
+"""Known samples of a chunk in each of two clusters that are joined for it."""
+BELIEVED = 3.0
+"""The strength of a cut that labels ask for: it is as good as certain."""
+
+
+class Cut(NamedTuple):
+    """A cut of a cluster: the sides of its samples, 0 or 1, the nats that it saves and their share of all."""
+
+    sides: np.ndarray
+    nats: float
+    share: float
+
+    @property
+    def is_believed(self) -> bool:
+        """Whether it saves enough."""
+        return self.nats >= LEAST_NATS and self.share >= LEAST_SHARE
+
+
+def inform_splits(
+    tables: Sequence[Any], shared: SharedClusters, known: Known, workers: Workers
+) -> SharedClusters:
+    """Return the clusters that views share, those of the group that labels and links speak of cut and joined by them.
+
+    Where views show no clusters, all of them together are looked at for those that labels ask for.
+    """
+    groups = shared.groups
+    if not groups and shared.others is not None:
+        everyone = tuple(v for v, X in enumerate(tables) if find_varying(X).any())
+        groups = [ClusteredViews(everyone, shared.others)] if everyone else []
+    if not groups:
+        return shared
+    spoken = int(find_spoken_pattern(known, [group.tree.labels for group in groups])[:-1].argmax())
+    members, tree = groups[spoken]
+    informed = inform_tree([tables[v] for v in members], tree, tie_samples(known), workers)
+    if informed is tree or informed.n_clusters == 1:
+        return shared
+    found = [ClusteredViews(members, informed) if group is groups[spoken] else group for group in groups]
+    return SharedClusters(found, shared.others if shared.groups else None)
+
+
+def inform_tree(tables: Sequence[Any], tree: ClusterTree, chunks: Chunks, workers: Workers) -> ClusterTree:
+    """Return a tree with clusters cut and joined by what is known, the last of its levels; the same if none are."""
+    coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison)
+    k = min(FEW_NEIGHBOURS, len(tree.labels) - 1)
+    graph = join_neighbours([find_neighbours(Z, k, workers) for Z in coordinates], k)
+    nodes, labels = list(tree.nodes), tree.labels.copy()
+    waiting = [(np.flatnonzero(labels == c), _find_leaf(nodes, labels == c)) for c in range(tree.n_clusters)]
+    while waiting:
+        rows, leaf = waiting.pop()
+        refused = nodes[leaf].split if leaf is not None else None
+        cut = find_cut(graph[rows][:, rows], rows, chunks, refused)
+        if cut is None or not cut.is_believed:
+            continue
+        pieces = [rows[cut.sides == side] for side in (0, 1)]
+        labels[pieces[1]] = labels.max() + 1
+        places: list[int | None] = [None, None]
+        if leaf is not None:
+            split = Split(cut.sides, cut.nats, 0.0, BELIEVED, tree.comparison, False)
+            nodes[leaf] = nodes[leaf]._replace(split=split)
+            places = [len(nodes), len(nodes) + 1]
+            nodes += [Node(piece, leaf, None) for piece in pieces]
+        waiting += zip(pieces, places, strict=True)
+    labels, joined = join_clusters(labels, chunks)
+    if not joined and labels.max() == tree.labels.max():
+        return tree
+    nodes = [] if joined else nodes  # clusters that were joined are no node of the tree
+    return replace(tree, levels=[*tree.levels, Level(labels, tree.levels[-1].evidence)], nodes=nodes)
+
+
+def _find_leaf(nodes: list[Node], members: np.ndarray) -> int | None:
+    """Return the node that has exactly these samples and is not cut; None where there is none."""
+    inner = {node.parent for node in nodes}
+    size = int(members.sum())
+    found = (
+        i
+        for i, node in enumerate(nodes)
+        if i not in inner and len(node.rows) == size and members[node.rows].all()
+    )
+    return next(found, None)
+
+
+def find_cut(
+    graph: sparse.csr_matrix, rows: Indices, chunks: Chunks, refused: Split | None = None
+) -> Cut | None:
+    """Return the cut of a cluster that saves most, between the chunk it has most of and one that is apart; or None."""
+    counts = chunks.tally(rows)
+    if not counts.any():
+        return None
+    largest, own = int(counts.argmax()), chunks.of_samples[rows]
+    walk = sparse.diags(1 / np.maximum(np.asarray(graph.sum(axis=1)).ravel(), 1e-9)) @ graph
+    best: Cut | None = None
+    for other in np.flatnonzero(chunks.apart[largest] & (counts >= 2) & (counts[largest] >= 2)).tolist():
+        seeds = np.where(own == largest, 0, np.where(own == other, 1, -1))
+        for cut in list_cuts(walk, seeds, refused):
+            smallest = int(np.bincount(cut.sides, minlength=2).min())
+            if smallest >= LEAST_CLUSTER and (best is None or cut.nats > best.nats):
+                best = cut
+    return best
+
+
+def list_cuts(walk: sparse.csr_matrix, seeds: Indices, refused: Split | None) -> Iterator[Cut]:
+    """Yield the cuts between seeds, 0 or 1 and -1 elsewhere: that of the views, and that of walks."""
+    known = seeds >= 0
+    counts = np.bincount(seeds[known], minlength=2)
+    h = -float(counts @ np.log(counts / counts.sum()))
+    if refused is not None and refused.labels.max() == 1:
+        table = np.array(
+            [np.bincount(seeds[known & (refused.labels == side)], minlength=2) for side in (0, 1)]
+        )
+        nats = h + predict_by_side(table)
+        turned = np.trace(table) < np.trace(table[::-1])
+        yield Cut(1 - refused.labels if turned else refused.labels, nats, nats / h)
+    met, unseen = meet_seeds(walk, seeds)
+    p = unseen[known] / unseen[known].sum(axis=1, keepdims=True)
+    right = np.arange(len(p)), seeds[known]
+    best = max(float(np.log((p**c / (p**c).sum(axis=1, keepdims=True))[right]).sum()) for c in SHARPNESS)
+    yield Cut(met.argmax(axis=1), h + best, (h + best) / h)
+
+
+def predict_by_side(table: Array) -> float:
+    """Return the log-likelihood of seeds, each predicted by the others on its side; a table of sides and seeds (2, 2).
+
+    >>> round(predict_by_side(np.array([[3, 0], [0, 1]])), 2)
+    -1.24
+    """
+    others = np.maximum(table - 1, 0) + 0.5
+    return float((table * np.log(others / np.maximum(table.sum(axis=1, keepdims=True), 1))).sum())
+
+
+def meet_seeds(walk: sparse.csr_matrix, seeds: Indices) -> tuple[Array, Array]:
+    """Return how often fading walks from each sample meet either kind of seeds (n, 2), and how often unseen ones would.
+
+    A seed is unseen by walks that start in its part of the seeds, so that none predicts itself. Both kinds count the
+    same, whatever their numbers.
+    """
+    counts = np.bincount(seeds[seeds >= 0], minlength=2)
+    Y = (seeds[:, None] == np.arange(2)) / counts
+    part = np.full(len(seeds), -1)
+    for kind in (0, 1):
+        rows = np.random.default_rng(0).permutation(np.flatnonzero(seeds == kind))
+        part[rows] = np.arange(len(rows)) % FOLDS
+    met = walk_and_count(walk, Y)
+    unseen = met.copy()
+    for fold in range(min(FOLDS, int(part.max()) + 1)):
+        unseen[part == fold] = walk_and_count(walk, np.where((part == fold)[:, None], 0.0, Y))[part == fold]
+    # relative to what walks meet on average, so that the least is the same for few seeds and for many
+    scale = met.mean() + np.finfo(float).tiny
+    return met / scale + LEAST_MET, unseen / scale + LEAST_MET
+
+
+def walk_and_count(walk: sparse.csr_matrix, Y: Array) -> Array:
+    """Return sum_t fading^t walk^t Y: what walks from each sample meet, later steps counting less."""
+    met, there = np.zeros_like(Y), Y
+    for _ in range(WALK):
+        there = FADING * (walk @ there)
+        met += there
+    return met
+
+
+def join_clusters(labels: np.ndarray, chunks: Chunks) -> tuple[np.ndarray, bool]:
+    """Return clusters, those joined of which the same chunk is most that is known, and whether any were."""
+    labels, joined = labels.copy(), False
+    while True:
+        counts = np.array([chunks.tally(np.flatnonzero(labels == c)) for c in range(labels.max() + 1)])
+        if not counts.size:
+            return labels, joined
+        largest, most = counts.argmax(axis=1), counts.max(axis=1)
+        clear = (most >= LEAST_JOINED) & (2 * most > counts.sum(axis=1))
+        same = [
+            (a, b)
+            for a, b in combinations(range(len(counts)), 2)
+            if largest[a] == largest[b] and clear[a] and clear[b]
+        ]
+        if not same:
+            return labels, joined
+        a, b = same[0]
+        labels[labels == b] = a
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+        joined = True

@@ -1,0 +1,27 @@
+"""What is known of samples as losses that join EM's in a search (:mod:`latentsimplex.model.joint_losses`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latentsimplex.inputs.known_samples import Known
+from latentsimplex.model.joint_losses import JointLoss, PartialLabels, SampleLinks
+
+HARD = 50.0
+"""What a link that is kept to counts for in a search; it is enforced in the end."""
+
+
+def list_losses(known: Known) -> tuple[JointLoss, ...]:
+    """Return the losses of labels and of links, as far as there are any.
+
+    >>> [type(loss).__name__ for loss in list_losses(Known(np.array(["a"]), np.array([0, -1])))]
+    ['PartialLabels']
+    """
+    losses: list[JointLoss] = []
+    if len(known.classes):
+        losses.append(PartialLabels(known.labels, len(known.classes)))
+    pairs = np.vstack([known.must.pairs, known.cannot.pairs])
+    if len(pairs):
+        weights = np.minimum(np.concatenate([known.must.weights, known.cannot.weights]), HARD)
+        losses.append(SampleLinks(pairs, np.arange(len(pairs)) < len(known.must.pairs), weights))
+    return tuple(losses)

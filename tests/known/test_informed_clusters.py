@@ -1,0 +1,90 @@
+"""Clusters cut where classes part, and joined where a class was cut."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from latentsimplex.auto.cluster_tree import Bounds, grow_tree
+from latentsimplex.base.threads import Workers
+from latentsimplex.inputs.known_samples import Known
+from latentsimplex.known.chunks import tie_samples
+from latentsimplex.known.informed_clusters import inform_tree, join_clusters, predict_by_side
+
+N = 240
+
+
+def make_overlapping(distance, seed=0):
+    """Two clouds too near one another for views to tell them apart by themselves, and a third far away."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(N) % 3
+    centres = np.array([[0.0, 0.0], [distance, 0.0], [30.0, 0.0]])
+    return centres[truth] + rng.normal(size=(N, 2)), truth
+
+
+def inform(X, labels):
+    known = Known(np.unique(labels[labels >= 0]), labels)
+    with Workers(1) as workers:
+        tree = grow_tree([X], Bounds(), workers)
+        return tree, inform_tree([X], tree, tie_samples(known), workers)
+
+
+def some_labels(truth, per_class, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.full(len(truth), -1)
+    for c in np.unique(truth):
+        rows = rng.choice(np.flatnonzero(truth == c), per_class, replace=False)
+        labels[rows] = c
+    return labels
+
+
+def test_labels_cut_a_cluster_that_views_leave_whole():
+    X, truth = make_overlapping(2.6)
+    tree, informed = inform(X, some_labels(truth, 8))
+    assert tree.n_clusters == 2
+    assert informed.n_clusters == 3
+    assert adjusted_rand_score(informed.labels, truth) > adjusted_rand_score(tree.labels, truth) + 0.15
+    assert len(informed.levels) == len(tree.levels) + 1
+    assert len(informed.nodes) == len(tree.nodes) + 2
+
+
+def test_labels_that_neighbours_do_not_tell_apart_cut_nothing():
+    """Two classes that are one cloud: a cut would be by chance."""
+    X, truth = make_overlapping(0.0)
+    tree, informed = inform(X, some_labels(truth, 8))
+    assert informed is tree
+
+
+def test_a_label_of_each_class_is_not_enough_for_a_cut():
+    X, truth = make_overlapping(2.6)
+    tree, informed = inform(X, some_labels(truth, 1))
+    assert informed is tree
+
+
+def test_a_class_that_was_cut_is_joined():
+    """The near clouds are one class by their labels, far ones another, and a cluster without labels stays."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(N) % 4
+    X = np.array([[0.0, 0], [9, 0], [40, 0], [49, 0]])[truth] + rng.normal(size=(N, 2))
+    labels = some_labels(truth, 5)
+    labels[truth >= 2] = -1
+    labels[labels == 1] = 0
+    tree, informed = inform(X, labels)
+    assert tree.n_clusters == 4
+    assert informed.n_clusters == 3
+    assert len({*informed.labels[truth < 2].tolist()}) == 1
+    assert informed.nodes == []
+
+
+def test_few_samples_of_a_class_join_nothing():
+    labels = np.repeat([0, 1], 4)
+    chunks = tie_samples(Known(np.array(["a"]), np.where(np.arange(8) % 4 < 2, 0, -1)))
+    found, joined = join_clusters(labels, chunks)
+    assert not joined
+    assert found.tolist() == labels.tolist()
+
+
+def test_predictions_by_sides_by_hand():
+    """Three of one kind and one of another on a side: each is predicted by the other three, and half a one."""
+    table = np.array([[3, 1], [0, 0]])
+    expected = 3 * np.log(2.5 / 4) + np.log(0.5 / 4)
+    assert predict_by_side(table) == pytest.approx(expected)

@@ -1,0 +1,179 @@
+"""Fits with labels of some samples, links between samples, and other losses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from latentsimplex import LatentSimplexPosition, load
+from latentsimplex.model.joint_losses import BlockModel, CovariatePrior
+
+N = 150
+
+
+def make_views(distance=2.6, seed=0, n_views=2):
+    """Views of two clouds that they do not tell apart by themselves, and of one far away."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(N) % 3
+    centres = np.array([[0.0, 0.0], [distance, 0.0], [25.0, 0.0]])
+    return [centres[truth] + rng.normal(size=(N, 2)) for _ in range(n_views)], truth
+
+
+def some_labels(truth, per_class, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.full(len(truth), -1)
+    for c in np.unique(truth):
+        labels[rng.choice(np.flatnonzero(truth == c), per_class, replace=False)] = c
+    return labels
+
+
+def fit(views, *given, **named):
+    return LatentSimplexPosition(n_init=1, random_state=0, n_jobs=1).fit(views, *given, **named)
+
+
+@pytest.fixture(scope="module")
+def far_apart():
+    return make_views(distance=12.0)
+
+
+def test_nothing_given_changes_nothing(far_apart):
+    views, _ = far_apart
+    alone, asked = fit(views), fit(views, y=[None] * N, must_link=[], cannot_link=None, losses=[])
+    np.testing.assert_array_equal(alone.memberships_[0], asked.memberships_[0])
+    assert alone.loss_ == asked.loss_
+    assert alone.known_ is None
+    assert asked.known_ is None
+
+
+def test_labels_name_clusters_and_leave_new_classes(far_apart):
+    views, truth = far_apart
+    y = np.where(some_labels(truth, 4) == 2, -1, some_labels(truth, 4))
+    names = np.array(["left", "middle"], dtype=object)
+    model = fit(views, [None if c < 0 else names[c] for c in y])
+    known = model.known_
+    assert known.pattern == 0
+    assert known.pattern_probabilities[0] > 0.9
+    assert sorted(map(str, known.cluster_classes)) == ["None", "left", "middle"]
+    for name, kind in zip(names, (0, 1), strict=True):
+        cluster = known.cluster_classes.tolist().index(name)
+        assert (model.labels_[truth == kind] == cluster).mean() > 0.95
+    assert adjusted_rand_score(model.labels_, truth) > 0.95
+
+
+def test_a_wrong_label_is_found(far_apart):
+    views, truth = far_apart
+    y = some_labels(truth, 8)
+    wrong = int(np.flatnonzero(y == 0)[0])
+    y[wrong] = 1
+    known = fit(views, y).known_
+    assert np.nanargmax(known.label_doubts) == wrong
+    assert known.label_doubts[wrong] > 0.5
+    assert known.predicted[wrong] == 0
+    frame = fit(views, y).doubts_frame("pandas")
+    assert frame["sample"].iloc[0] == wrong
+    assert frame["given"].iloc[0] == "1"
+    assert frame["found"].iloc[0] == "0"
+
+
+def test_labels_tell_apart_what_views_do_not():
+    views, truth = make_views()
+    y = some_labels(truth, 10)
+    alone, informed = fit(views), fit(views, y)
+    rest = y < 0
+    assert alone.n_clusters_[0] == 2
+    assert informed.n_clusters_[0] == 3
+    assert adjusted_rand_score(informed.labels_[rest], truth[rest]) > adjusted_rand_score(
+        alone.labels_[rest], truth[rest]
+    )
+
+
+def test_hard_links_are_kept_to(far_apart):
+    views, _ = far_apart
+    ties, parts = [(0, 1), (2, 4)], [(3, 6), (5, 8)]  # against the views, all of them
+    model = fit(views, must_link=(ties, np.inf), cannot_link=(parts, np.inf))
+    for labels in (model.labels_, model.pattern_labels_[model.known_.pattern]):
+        assert all(labels[i] == labels[j] for i, j in ties)
+        assert all(labels[i] != labels[j] for i, j in parts)
+    assert model.known_.link_doubts.tolist() == [0, 0, 0, 0]
+
+
+def test_wrong_soft_links_are_doubted_and_named(far_apart):
+    views, truth = far_apart
+    frames = [pd.DataFrame(X, index=[f"s{i}" for i in range(N)]) for X in views]
+    same = [(f"s{3 * i}", f"s{3 * i + 3}") for i in range(10)]
+    model = fit(frames, must_link=[*same, ("s0", "s2")], cannot_link=[("s1", "s3")])
+    frame = model.doubts_frame("pandas")
+    assert frame[["kind", "sample", "other"]].iloc[0].tolist() == ["must-link", "s0", "s2"]
+    assert frame["probability_wrong"].iloc[0] > 0.5 > frame["probability_wrong"].iloc[1]
+    assert adjusted_rand_score(model.labels_, truth) > 0.95
+
+
+def test_a_search_takes_labels_too():
+    """Among many views, and with a similarity of one's own, labels join EM's loss."""
+    views, truth = make_views(distance=12.0, n_views=3)
+    y = some_labels(truth, 5)
+    model = LatentSimplexPosition(4, 2, similarity="local-scaling", n_init=1, random_state=0).fit(views, y)
+    known = model.known_
+    assert known.pattern is not None
+    assert np.nanmax(known.label_doubts) < 0.5
+    assert adjusted_rand_score(model.pattern_labels_[known.pattern], truth) > 0.9
+
+
+def test_a_class_for_each_sample_warns(far_apart):
+    views, truth = far_apart
+    with pytest.warns(UserWarning, match="y has a class for each of the 150 samples, and the fit uses them"):
+        model = fit(views, truth)
+    assert adjusted_rand_score(model.labels_, truth) == 1
+
+
+def test_fit_predict_uses_labels(far_apart):
+    views, _ = far_apart
+    model = LatentSimplexPosition(n_init=1, random_state=0, n_jobs=1)
+    labels = model.fit_predict(views, must_link=([(0, 1)], np.inf))
+    assert labels[0] == labels[1]
+
+
+def test_a_graph_beside_the_views_moves_memberships():
+    """Edges within true clusters make memberships surer of what views leave open."""
+    views, truth = make_views(distance=4.0, seed=1)
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((N, N)) < np.where(truth[:, None] == truth, 0.3, 0.01), 1)
+    alone, joined = fit(views), fit(views, losses=BlockModel(A + A.T))
+    assert not np.array_equal(alone.memberships_[0], joined.memberships_[0])
+    assert adjusted_rand_score(joined.labels_, truth) >= adjusted_rand_score(alone.labels_, truth)
+
+
+def test_covariates_join_as_a_prior(far_apart):
+    views, truth = far_apart
+    model = fit(views, losses=[CovariatePrior(truth.astype(float))])
+    assert adjusted_rand_score(model.labels_, truth) > 0.95
+
+
+def test_losses_of_other_samples_are_refused(far_apart):
+    with pytest.raises(ValueError, match=r"losses\[0\] does not fit 150 samples"):
+        fit(far_apart[0], losses=[BlockModel(np.zeros((4, 4)))])
+
+
+def test_what_a_fit_says_of_labels_is_saved(far_apart, tmp_path):
+    views, truth = far_apart
+    y = [None if c < 0 else "abc"[c] for c in some_labels(truth, 3)]
+    model = fit(views, y, must_link=[(0, 3)], cannot_link=([(1, 2)], np.inf))
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model").known_
+    for name, value in vars(model.known_).items():
+        np.testing.assert_array_equal(getattr(again, name), value)
+    assert load(tmp_path / "model").doubts_frame("pandas").equals(model.doubts_frame("pandas"))
+
+
+def test_a_checkpoint_belongs_to_what_was_given(far_apart, tmp_path):
+    views, truth = far_apart
+    y = some_labels(truth, 3)
+    model = LatentSimplexPosition(n_init=1, random_state=0, n_jobs=1, checkpoint=tmp_path / "kept")
+    first = model.fit(views, y).known_
+    assert model.fit(views, y).known_.label_doubts.tolist() == pytest.approx(
+        first.label_doubts.tolist(), nan_ok=True
+    )
+    with pytest.raises(ValueError, match="checkpoint"):
+        model.fit(views, np.where(y == 0, -1, y))
+    with pytest.raises(ValueError, match="checkpoint"):
+        model.fit(views, y, losses=CovariatePrior(truth))
