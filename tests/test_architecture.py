@@ -23,6 +23,7 @@ ROOMS = [
     "pairs",
     "model",
     "auto",
+    "columns",
     "known",
     "placing",
     "search",

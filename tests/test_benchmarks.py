@@ -14,6 +14,7 @@ SMALL = {
     "spectral_labels": ["--n", "200", "--clusters", "3", "--repeats", "1"],
     "hostile_inputs": ["--kinds", "calls", "--only", "form f4"],
     "many_samples": ["neighbours", "--samples", "2500", "--features", "3"],
+    "found_views": ["hidden", "--seeds", "1", "--ways", "discover"],
     "peers": ["--samples", "60", "--ways", "ours", "--repeats", "1"],
 }
 """Arguments of the scripts that can be quick."""

@@ -41,11 +41,12 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         The most clusters of a pattern, and patterns: "auto" is as many as the data show, up to ten patterns.
     min_clusters : int
         The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k. For up to 12 views.
-    views : "whole", "columns", one label per column, or a dict
-        How a single 2-D table is cut into views. Columns with one label form a view. A pandas Series or a dict from
-        columns to views is matched by the names of the columns; a dict from views to lists of columns works too.
-        Columns with several levels form a view for each first level. For AnnData also "layers", "obsm", or a column
-        of ``var`` (:mod:`latentsimplex.inputs.containers`).
+    views : "whole", "columns", "discover", one label per column, or a dict
+        How a single 2-D table is cut into views. "discover" finds them: columns that show clusters together, grouped by
+        which clusters, and others in none (``view_columns_``). Columns with one label form a view. A pandas Series or a
+        dict from columns to views is matched by the names of the columns; a dict from views to lists of columns works
+        too. Columns with several levels form a view for each first level. For AnnData also "layers", "obsm", or a
+        column of ``var`` (:mod:`latentsimplex.inputs.containers`).
     missing : "raise" or "pairwise"
         What to do about missing cells (NaN): refuse them, or compare two samples on the features that both have.
     join : "strict", "inner" or "outer"
@@ -153,6 +154,9 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         Which samples each view has; None if each has all of them.
     placed_ : (patterns, n) array of bool, or None
         Which samples are in some view of each pattern; None if all. Others have the pattern's shares as memberships.
+    view_columns_ : list of integer arrays, or None
+        With ``views="discover"``, the columns of each view that was found; columns of noise are in none. It is empty
+        where none was found, and the whole table is one view. None where views were given.
     known_ : KnownFindings or None
         What the fit says of labels and links: the pattern that they speak of, the classes of its clusters, and which
         are probably wrong (:class:`latentsimplex.known.findings.KnownFindings`); None without any.
@@ -199,6 +203,7 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     n_features_in_: int
     present_: np.ndarray | None
     placed_: np.ndarray | None
+    view_columns_: list[np.ndarray] | None
     known_: KnownFindings | None
 
     def __init__(

@@ -10,6 +10,7 @@ from latentsimplex.base.table import Table
 from latentsimplex.results.results import Results, results_of
 from latentsimplex.results.save_load import save_results
 from latentsimplex.results.tables import (
+    columns_table,
     doubts_table,
     evidence_table,
     labels_table,
@@ -68,6 +69,14 @@ class GivesOutputs:
     def views_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each view: its pattern, how sure that is, and its part in the consensus."""
         return self._make_frame(views_table(results_of(self)), backend)
+
+    def columns_frame(self, backend: str | None = None) -> Any:
+        """Return a frame with a row for each column, of views found in a table: its view, -1 for noise, and its gain.
+
+        The gain is what the clusters of the view explain of the column beyond chance, in nats; of noise, those of the
+        view that explain most of it.
+        """
+        return self._make_frame(columns_table(results_of(self)), backend)
 
     def evidence_frame(self, backend: str | None = None) -> Any:
         """Return a frame with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""

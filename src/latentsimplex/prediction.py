@@ -11,6 +11,7 @@ import numpy as np
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.column_groups import is_word
+from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.named_table import match_rows
 from latentsimplex.inputs.views import Views, as_views, is_collection
 from latentsimplex.placing.new_samples import read_new_samples
@@ -59,6 +60,7 @@ def predict_samples(results: Results, data: Any, n_jobs: int | None = None) -> P
         settings["views"],
         settings.get("missing", "raise"),
         settings.get("join", "strict"),
+        find_table_columns(results),
     )
     with Workers(n_jobs) as workers:
         placed = references.place(new.tables, workers)
@@ -77,6 +79,14 @@ def predict_samples(results: Results, data: Any, n_jobs: int | None = None) -> P
         unlike[heard].all(axis=0) & (len(heard) > 0),
         new.names,
     )
+
+
+def find_table_columns(results: Results) -> GivenColumns | None:
+    """Return the columns of the table that views were found in; None where views were given."""
+    if results.found_columns is None:
+        return None
+    names = None if results.feature_names is None else results.feature_names.tolist()
+    return GivenColumns(results.n_features, names)
 
 
 def find_references(results: Results) -> References:

@@ -24,9 +24,9 @@ from scipy import sparse
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.inputs.views import Views
 from latentsimplex.inputs.words import keep_present
-from latentsimplex.results.results import Results, results_of
+from latentsimplex.results.results import Results, cut_as_fitted, results_of
 from latentsimplex.similarity import Precomputed
 
 PART_ENTRIES = 1 << 21
@@ -190,8 +190,7 @@ def read_again(results: Results, X: Any) -> Given:
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse views")  # the fit has said so
-        given = {name: results.settings[name] for name in ("missing", "join") if name in results.settings}
-        views = as_views(X, results.settings["views"], **given)
+        views = cut_as_fitted(results, X)
     if views.n_samples != results.n_samples:
         raise ValueError(
             f"The data have {views.n_samples} samples and the model has {results.n_samples}: give the data that it "

@@ -162,19 +162,22 @@ def grow_tree(
     n_landmarks: int | None = None,
     checkpoint: Checkpoint | None = None,
     tell: Callable[[int], object] | None = None,
+    compared: str | None = None,
 ) -> ClusterTree:
     """Return the clusters of the samples that views show together, by so many of them at a time; None is by all.
 
     Samples in none of the views have no cluster, -1. A checkpoint keeps each split, and each look is told with the
-    number of its samples.
+    number of its samples. ``compared`` is how features are compared, if that is known.
     """
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
         seen_tables = [take_rows(X, seen) for X in tables]
-        return grow_tree(seen_tables, bounds, workers, n_landmarks, checkpoint, tell).spread(seen, n)
+        return grow_tree(seen_tables, bounds, workers, n_landmarks, checkpoint, tell, compared).spread(
+            seen, n
+        )
     most = n if bounds.most is None else bounds.most
     find = partial(find_split_of_seen, workers=workers, n_landmarks=n_landmarks)
-    first = partial(find, tables, exactly=bounds.exactly)
+    first = partial(find, tables, exactly=bounds.exactly, compared=compared)
     root = Node(np.arange(n), -1, first() if checkpoint is None else recall_split(checkpoint, first))
     comparison = "as they are" if root.split is None else root.split.comparison
     if tell is not None:

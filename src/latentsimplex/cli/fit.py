@@ -24,6 +24,7 @@ from latentsimplex.known.known_files import read_labels_file, read_links_file
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.results.containers import write_copy
 from latentsimplex.results.tables import (
+    columns_table,
     doubts_table,
     labels_table,
     memberships_table,
@@ -35,7 +36,7 @@ from latentsimplex.uncertainty.doubtful_samples import model_uncertainty
 
 SIMILARITIES = ["auto", "local-scaling", "diffusion", "precomputed"]
 WRITTEN = re.compile(
-    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|presence|doubts|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
+    r"fit\.(model|h5ad|h5mu)|report\.html|(labels|view_labels|views|columns|presence|doubts|uncertainty|cluster_features|memberships_pattern\d+)\.csv"
 )
 """Names of the files that a fit may write."""
 ENDING = (
@@ -49,8 +50,9 @@ ENDING = (
     "--views",
     default="whole",
     metavar="CUT",
-    help="How one table is cut into views: whole (one view), columns (a view each), or a CSV file with a line of "
-    "names and then, in each line, a column and its view. For .h5ad also layers, obsm, or a column of var.",
+    help="How one table is cut into views: whole (one view), columns (a view each), discover (columns grouped by the "
+    "clusters that they show together), or a CSV file with a line of names and then, in each line, a column and its "
+    "view. For .h5ad also layers, obsm, or a column of var.",
 )
 @click.option("--layer", metavar="NAME", help="The layer of an .h5ad to take in place of X.")
 @click.option(
@@ -175,6 +177,7 @@ def fit(
       views.csv        pattern of each view, how sure that is, its weight
       memberships_pattern0.csv and so on
                        probabilities of the clusters of each sample
+      columns.csv      which view each column is in (--views discover)
       presence.csv     which views have each sample (--join outer)
       doubts.csv       labels and links, those that are probably wrong first
                        (--labels, --must-link, --cannot-link)
@@ -272,6 +275,8 @@ def tables_of(model: LatentSimplexPosition, data: Any) -> dict[str, tuple[str, T
         "Views": ("views.csv", views_table(results)),
         "Uncertainty": ("uncertainty.csv", model_uncertainty(results)),
     }
+    if results.found_columns is not None:
+        tables["Columns"] = ("columns.csv", columns_table(results))
     if results.known is not None:
         tables["Doubts"] = ("doubts.csv", doubts_table(results))
     if results.present is not None:

@@ -17,14 +17,17 @@ from latentsimplex.datasets.simulate import (
     running_example,
     single_view,
 )
+from latentsimplex.datasets.simulate_columns import HiddenViews, hidden_views
 
 __all__ = [
     "Brain",
     "Digits",
+    "HiddenViews",
     "Leukaemia",
     "Simulation",
     "TwoTruths",
     "consensus_example",
+    "hidden_views",
     "load_brain",
     "load_digits",
     "load_fruit",

@@ -66,8 +66,8 @@ def read_data(
     paths : sequence of Path
         One file, or one for each view.
     views : str
-        "whole", "columns", or the path of a CSV file that gives for each column of the table its view. For .h5ad
-        also "layers", "obsm" or the name of a column of ``var``.
+        "whole", "columns", "discover", or the path of a CSV file that gives for each column of the table its view. For
+        .h5ad also "layers", "obsm" or the name of a column of ``var``.
     layer : str or None
         The layer of the .h5ad to take in place of X.
     roles : ColumnRoles or None
@@ -114,7 +114,7 @@ def read_data(
         UnknownViews(f"views={views!r} cuts one table, but {path.name} holds several views: leave it out."),
     )
     _warn_repeated(table.columns, f"columns of {path.name}", "make their names unique to tell them apart")
-    return Given(table, cut if cut == "columns" else _groups(Path(cut), table, path))
+    return Given(table, cut if cut in ("columns", "discover") else _groups(Path(cut), table, path))
 
 
 def _read(
@@ -132,11 +132,12 @@ def _read(
     with interrupted_while(f"reading {path.name}"):
         if kind in CONTAINERS:
             found, cut = _container_views(path, views, layer, join)
-        elif views in ("whole", "columns") or Path(views).is_file():
+        elif views in ("whole", "columns", "discover") or Path(views).is_file():
             found = READERS[kind](path, roles, memory_limit)
         else:
             raise UnknownViews(
-                f"views={views!r} is unknown: choose whole, columns or a CSV file that gives for each column its view."
+                f"views={views!r} is unknown: choose whole, columns, discover or a CSV file that gives for each column "
+                "its view."
             )
     for name, table in found.items() if isinstance(found, dict) else ():
         which = path.name if len(found) == 1 else f"{name!r} in {path.name}"
@@ -248,7 +249,7 @@ def _container_views(path: Path, views: str, layer: str | None, join: str) -> tu
     data = read_container(path)
     if _kind(path) == ".h5mu":
         return views_of(data, None if views == "whole" else views, join=join), "whole"
-    if views == "columns" or (views not in data.var and Path(views).is_file()):
+    if views in ("columns", "discover") or (views not in data.var and Path(views).is_file()):
         return views_of(data, "whole", layer), views
     return views_of(data, views, layer), "whole"
 

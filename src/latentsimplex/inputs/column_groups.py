@@ -35,7 +35,8 @@ def check_grouping(views: Any) -> None:
         return
     if isinstance(views, (str, bytes)) or not isinstance(views, Iterable):
         raise ValueError(
-            f'views={show_value(views)} is unknown: use "whole", "columns" or one group label per column (or a dict).'
+            f'views={show_value(views)} is unknown: use "whole", "columns", "discover" or one group label per column '
+            "(or a dict)."
         )
     if isinstance(views, Set) or not isinstance(views, Sized):
         why = "has no order" if isinstance(views, Set) else "can be read only once"

@@ -39,6 +39,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
+from latentsimplex.inputs.found_columns import FoundColumns
 from latentsimplex.inputs.id_columns import check_id_columns
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.named_table import MatchedRows, check_handful, check_lengths, match_rows
@@ -50,7 +51,8 @@ class Views(Sequence[Array]):
     """Views of the same samples: ``views[v]`` is a dense float64 array (n, p_v).
 
     Where samples are absent from views, ``present`` (V, n) says which each view has, and ``views[v]`` has rows for
-    these alone. ``varying`` (V,) is which views are not constant, where that is known beforehand.
+    these alone. ``varying`` (V,) is which views are not constant, where that is known beforehand, and ``found`` which
+    columns of a table they are, where they were found in one.
 
     >>> data = as_views({"height": [[1.0], [2.0]], "shape": [[0.0, 1.0], [1.0, 0.0]]})
     >>> len(data), data.n_samples, data.names, data[1].shape
@@ -70,6 +72,7 @@ class Views(Sequence[Array]):
     units: Callable[[int], Array | None] = lambda v: None
     present: np.ndarray | None = None
     given: Callable[[int], GivenColumns] | None = None
+    found: FoundColumns | None = None
     varying: np.ndarray | None = None
 
     def __len__(self) -> int:

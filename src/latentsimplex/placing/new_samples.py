@@ -52,6 +52,7 @@ def read_new_samples(
     views: Any,
     missing: str,
     join: str = "strict",
+    whole: GivenColumns | None = None,
 ) -> NewSamples:
     """Return new samples in the views of a fit, or raise one clear error.
 
@@ -67,10 +68,12 @@ def read_new_samples(
         Whether missing cells are refused.
     join : "strict", "inner" or "outer"
         What is done about named samples that not all views have; a row of NaN is a sample that a view lacks.
+    whole : GivenColumns or None
+        The columns of the one table that views were found in, where not all of them are in views.
     """
     if hasattr(data, "obs"):
         data, _ = open_container(data, views, join)
-    parts, labels, rows = _find_parts(data, given, list(view_names))
+    parts, labels, rows = _find_parts(data, given, list(view_names), whole)
     tables = [
         None if part is None else _read_view(part, own, label, name, missing)
         for part, own, label, name in zip(parts, given, labels, view_names, strict=True)
@@ -82,7 +85,7 @@ def read_new_samples(
 
 
 def _find_parts(
-    data: Any, given: Sequence[GivenColumns], names: list[str]
+    data: Any, given: Sequence[GivenColumns], names: list[str], whole: GivenColumns | None
 ) -> tuple[list[Any], list[str], list[list[str] | None]]:
     """Return what was given for each view, None where nothing was, what errors call it, and names of rows, if any."""
     if isinstance(data, Mapping) and not sparse.issparse(data):
@@ -102,7 +105,7 @@ def _find_parts(
             )
     else:
         table = open_part(data, "X")
-        found, labels = _cut_table(table, given, names), ["X"] * len(names)
+        found, labels = _cut_table(table, given, names, whole), ["X"] * len(names)
         return found, labels, names_of_rows([table]) * sum(part is not None for part in found)
     if all(part is None for part in found):
         raise ValueError("The new samples lack every view: give at least one.")
@@ -112,18 +115,21 @@ def _find_parts(
     return found, labels, names_of_rows([part for part in found if part is not None])
 
 
-def _cut_table(table: Any, given: Sequence[GivenColumns], names: list[str]) -> list[Any]:
+def _cut_table(
+    table: Any, given: Sequence[GivenColumns], names: list[str], whole: GivenColumns | None
+) -> list[Any]:
     """Return the columns of a table that each view has, None for a view of which it has none."""
-    if len(given) == 1:
+    if len(given) == 1 and whole is None:
         return [table]
     if any(own.places is None for own in given):
         raise ValueError(
             f"X is one table, and the model was fitted to {len(names)} views: give a list of views, with None for one "
             "that the new samples lack, or a dict of views by name."
         )
-    columns, known = column_names(table), [name for own in given for name in own.names or []]
+    of_table = given if whole is None else [whole]
+    columns, known = column_names(table), [name for own in of_table for name in own.names or []]
     if columns is None or not known:
-        width = sum(own.n_columns for own in given)
+        width = sum(own.n_columns for own in of_table)
         n_columns = _count_columns(table)
         if n_columns != width:
             raise ValueError(_wrong_width(n_columns, width))

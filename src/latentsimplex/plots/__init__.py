@@ -7,7 +7,7 @@ it is said in small print.
 """
 
 from latentsimplex.plots.canvas import new_figure, panels, save
-from latentsimplex.plots.cluster_features import plot_cluster_features
+from latentsimplex.plots.cluster_features import plot_cluster_features, plot_columns
 from latentsimplex.plots.coassignment import plot_coassignment, plot_heatmap
 from latentsimplex.plots.consensus import plot_consensus
 from latentsimplex.plots.loss import plot_loss
@@ -26,6 +26,7 @@ __all__ = [
     "plot_cluster_features",
     "plot_cluster_graph",
     "plot_coassignment",
+    "plot_columns",
     "plot_consensus",
     "plot_heatmap",
     "plot_joint",

@@ -9,6 +9,7 @@ import numpy as np
 
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.report.columns import summarise_columns
 from latentsimplex.report.figures import loss_axis
 from latentsimplex.report.known import summarise_known
 from latentsimplex.report.presence import summarise_presence
@@ -46,6 +47,7 @@ def summarise(model: Any) -> dict[str, Any]:
     return {
         "headline": _headline(results, sureness),
         "views": _views(results),
+        "columns": summarise_columns(results),
         "presence": summarise_presence(results),
         "known": summarise_known(results),
         "patterns": [_pattern(results, l, sureness[l]) for l in range(results.n_patterns)],

@@ -24,6 +24,7 @@ def describe(summary: dict[str, Any]) -> str:
         [
             f"{count_noun(head['n_samples'], 'sample')} in {count_noun(head['n_views'], 'view')}, "
             f"{count_noun(head['n_patterns'], 'pattern')}",
+            *_columns(summary["columns"]),
             *_presence(summary["presence"]),
             *patterns,
             *_known(summary["known"]),
@@ -33,6 +34,15 @@ def describe(summary: dict[str, Any]) -> str:
             f"{_stability(head)}",
         ]
     )
+
+
+def _columns(columns: dict[str, Any] | None) -> list[str]:
+    if columns is None:
+        return []
+    found = (
+        f"{count_noun(len(columns['views']), 'view')} found in {count_noun(columns['n_columns'], 'column')}"
+    )
+    return [f"{found}, {columns['n_noise']:,} of them in none"]
 
 
 def _presence(presence: dict[str, Any] | None) -> list[str]:

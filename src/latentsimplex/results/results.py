@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
+from latentsimplex.inputs.found_columns import FoundColumns
+from latentsimplex.inputs.taken_columns import take_columns
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import keep_present
 from latentsimplex.known.findings import KnownFindings
@@ -49,6 +51,7 @@ FITTED = {
     "initial_view_patterns_": "initial_view_patterns",
     "present_": "present",
     "placed_": "placed",
+    "view_columns_": "view_columns",
     "known_": "known",
 }
 """The attributes of a fitted estimator, and what each is called in its results."""
@@ -125,6 +128,8 @@ class Results:
         "pandas" or "polars" where the data were frames, which frames of the results are too.
     present : (V, n) array of bool, or None
         Which samples each view has; None if each has all of them.
+    found_columns : FoundColumns or None
+        Where views were found in a table, the view of each column and what the clusters of views explain of it.
     known : KnownFindings or None
         What the fit says of labels and links that were given; None without any.
     references : References or None
@@ -155,6 +160,7 @@ class Results:
     settings: dict[str, Any]
     frame_library: str | None = None
     present: np.ndarray | None = None
+    found_columns: FoundColumns | None = None
     references: References | None = None
     known: KnownFindings | None = None
 
@@ -171,6 +177,11 @@ class Results:
     def placed(self) -> np.ndarray | None:
         """Which samples are in some view of each pattern (patterns, n); None if all are."""
         return find_placed(self.present, self.view_patterns, self.n_patterns)
+
+    @property
+    def view_columns(self) -> list[np.ndarray] | None:
+        """The columns of each view that was found in a table; None where views were given."""
+        return None if self.found_columns is None else self.found_columns.columns
 
     @property
     def n_views(self) -> int:
@@ -287,16 +298,31 @@ def results_of(model: Any) -> Results:
     )
 
 
-def read_views_again(results: Results, data: Any) -> Views:
-    """Return the views of the data that a model was fitted to, given again; ValueError for other data."""
-    settings, precomputed = results.settings, isinstance(results.similarity, Precomputed)
+def cut_as_fitted(results: Results, data: Any) -> Views:
+    """Return the views of data that are read and cut as those of a fit were."""
+    settings, found = results.settings, results.found_columns
     reading = settings.get("missing", "raise"), settings.get("join", "strict")
-    views = as_views(data, settings["views"], precomputed, *reading)
+    cut = settings["views"] if found is None else "whole"
+    views = as_views(data, cut, isinstance(results.similarity, Precomputed), *reading)
+    if found is None:
+        return views
+    _check_width(views, results)
+    return take_columns(views, found)
+
+
+def _check_width(views: Views, results: Results) -> None:
     if sum(views.widths) != results.n_features:  # in scikit-learn's words, which its checks look for
         raise ValueError(
             f"X has {sum(views.widths)} features, but LatentSimplexPosition is expecting {results.n_features} features "
             "as input: give the data of the fit."
         )
+
+
+def read_views_again(results: Results, data: Any) -> Views:
+    """Return the views of the data that a model was fitted to, given again; ValueError for other data."""
+    views = cut_as_fitted(results, data)
+    if views.found is None:
+        _check_width(views, results)
     if (len(views), views.n_samples) != (results.n_views, results.n_samples):
         raise ValueError(
             f"The data have {len(views)} views of {views.n_samples} samples and the model was fitted to "

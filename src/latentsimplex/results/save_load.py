@@ -33,6 +33,7 @@ from latentsimplex.results.parameters import (
     encode_parameters,
 )
 from latentsimplex.results.results import Results, Stage
+from latentsimplex.results.saved_columns import collect_columns, restore_columns
 from latentsimplex.results.saved_known import collect_known, describe_known, restore_known
 from latentsimplex.results.saved_references import collect_references, describe_columns, restore_references
 from latentsimplex.results.zip_archive import (
@@ -181,7 +182,7 @@ def _collect_arrays(results: Results) -> dict[str, np.ndarray]:
         arrays[f"level_evidence/{l}"] = np.array([level.evidence for level in results.levels[l]])
     if results.present is not None:
         arrays["present"] = results.present.astype(np.int8)
-    return arrays
+    return arrays | collect_columns(results.found_columns)
 
 
 def _as_list(names: Iterable[Any] | None) -> list[str] | None:
@@ -333,11 +334,13 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:
         excluded=[name for name, u in zip(names["view_names"], weights, strict=True) if u == 0],
     )
     fields: dict[str, Any] = {name: arrays[name] for name in OWN_ARRAYS}
+    n_features = header["numbers"]["n_features"]
+    fields["found_columns"] = restore_columns(arrays, n_features, len(names["view_names"]))
     fields["present"] = arrays["present"].astype(bool) if "present" in arrays else None
     for name, values in names.items():
         fields[name] = None if values is None else np.array(values, dtype=object)
     return Results(
-        n_features=header["numbers"]["n_features"],
+        n_features=n_features,
         converged=header["numbers"]["converged"],
         memberships=[arrays[f"memberships/{l}"] for l in range(n_patterns)],
         responses=[arrays[f"responses/{l}"] for l in range(n_patterns)],
@@ -368,4 +371,5 @@ def _restore_references(header: dict[str, Any], arrays: dict[str, np.ndarray]) -
     if header.get("columns") is None:
         return None
     memberships = [arrays[f"memberships/{l}"] for l in range(header["numbers"]["n_patterns"])]
-    return restore_references(header["columns"], arrays, arrays["view_patterns"], memberships)
+    n_columns = header["numbers"]["n_features"] if "columns/views" in arrays else None
+    return restore_references(header["columns"], arrays, arrays["view_patterns"], memberships, n_columns)

@@ -87,9 +87,16 @@ def describe_columns(references: References) -> list[Any]:
 
 
 def restore_references(
-    described: Any, arrays: dict[str, np.ndarray], view_patterns: np.ndarray, memberships: Sequence[Array]
+    described: Any,
+    arrays: dict[str, np.ndarray],
+    view_patterns: np.ndarray,
+    memberships: Sequence[Array],
+    n_columns: int | None = None,
 ) -> References:
-    """Return the references that a file holds, given what it says of columns and the results in it."""
+    """Return the references that a file holds, given what it says of columns and the results in it.
+
+    ``n_columns`` are those of the table that views were found in; None where all its columns are in views.
+    """
     n, n_views = len(memberships[0]), len(view_patterns)
     own = {
         name.removeprefix("references/"): each
@@ -111,7 +118,7 @@ def restore_references(
         np.concatenate([each for each, has in zip(members, clustered, strict=True) if has] or [kept[:0]])
     )
     require(np.array_equal(kept, wanted), "references/kept are not the views with clusters")
-    given = _restore_given(described, own["places"], n_views)
+    given = _restore_given(described, own["places"], n_views, n_columns)
     comparisons, coordinates = _restore_comparisons(own, given, len(rows))
     neighbourhoods = [
         _restore_neighbourhood(own, l, [coordinates[v] for v in each.tolist()], W, rows) if has else None
@@ -120,7 +127,9 @@ def restore_references(
     return References(rows, given, comparisons, neighbourhoods, members)
 
 
-def _restore_given(described: Any, places: np.ndarray, n_views: int) -> list[GivenColumns]:
+def _restore_given(
+    described: Any, places: np.ndarray, n_views: int, n_columns: int | None
+) -> list[GivenColumns]:
     require(isinstance(described, list) and len(described) == n_views, "it lists no columns of views")
     given = []
     for each in described:
@@ -134,7 +143,8 @@ def _restore_given(described: Any, places: np.ndarray, n_views: int) -> list[Giv
     require(len(places) in (0, total), "references/places has another length")
     if not len(places):
         return given
-    require((places >= 0).all() and bool((places < total).all()), "references/places is out of range")
+    most = total if n_columns is None else n_columns
+    require((places >= 0).all() and bool((places < most).all()), "references/places is out of range")
     ends = np.cumsum([own.n_columns for own in given])
     return [
         own._replace(places=places[end - own.n_columns : end].tolist())

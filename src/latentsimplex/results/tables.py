@@ -74,6 +74,22 @@ def views_table(results: Results) -> Table:
     )
 
 
+def columns_table(results: Results) -> Table:
+    """Return a table with a row for each column of a table that views were found in: its view, -1 for noise, its gain.
+
+    The gain is what the clusters of the view explain of the column beyond chance, in nats; of noise, those of the view
+    that explain most of it, and no number where no view was found.
+    """
+    found = results.found_columns
+    if found is None:
+        raise ValueError(
+            'The views of this model were given, not found: fit one table with views="discover" to have its columns '
+            "grouped."
+        )
+    names = np.arange(len(found.views)) if results.feature_names is None else results.feature_names
+    return Table({"column": names, "view": found.views, "gain": found.best_gains})
+
+
 def evidence_table(results: Results) -> Table:
     """Return a table with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""
     numbers = [np.arange(1, len(own) + 1) for own in results.evidence]

@@ -1,0 +1,1 @@
+"""Columns of one table, grouped into views."""
