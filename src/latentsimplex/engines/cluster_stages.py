@@ -36,6 +36,7 @@ from latentsimplex.engines.sharded_views import (
 )
 from latentsimplex.fitting import Fitting, Found
 from latentsimplex.inputs.views import Views
+from latentsimplex.known.known_samples import NOTHING, Given
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.problem import NEVER, NOBODY, Listener
 from latentsimplex.options import Options
@@ -50,10 +51,8 @@ from latentsimplex.results.estimates import assemble_results
 from latentsimplex.results.results import Results
 from latentsimplex.similarity import Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
+from latentsimplex.split_stages import REFINED_BY
 from latentsimplex.stages import (
-    NOTHING,
-    REFINED_BY,
-    Given,
     draw_members,
     find_patterns,
     listen_to,
