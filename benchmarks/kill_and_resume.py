@@ -29,6 +29,8 @@ from latentsimplex.checkpoints import piece_folder
 
 Found = dict[str, Any]
 SEED = 0
+BETWEEN_WRITES = 2.0
+"""Seconds between two times of writing: these fits are short, and there is to be something to go on from."""
 
 
 def make_clusters(n: int, n_views: int, n_features: int) -> list[np.ndarray]:
@@ -63,6 +65,7 @@ CASES = ("splits", "landmarks", "search", "plain", "many")
 
 def fit_case(case: str, folder: str | None, out: str) -> None:
     """Fit a case, and write what was found and how long it took."""
+    piece_folder.BETWEEN_WRITES = BETWEEN_WRITES
     data, settings = read_case(case)
     writing = time_writing()
     start = time.perf_counter()

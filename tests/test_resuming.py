@@ -123,6 +123,18 @@ def assert_same(one, other):
     assert one.converged_ == other.converged_
 
 
+def fit_in_pieces(model, few_pieces_at_a_time, *data):
+    """Fit a model in processes that each end after one piece, and return how many that were."""
+    for n_ended in range(1000):
+        few_pieces_at_a_time(1)
+        try:
+            model.fit(*data)
+        except Killed:
+            continue
+        return n_ended
+    raise AssertionError
+
+
 @pytest.mark.usefixtures("_written_at_once")
 def test_a_fit_that_ends_after_each_piece_ends_as_one_that_nothing_interrupts(
     route, few_pieces_at_a_time, monkeypatch, tmp_path
@@ -135,14 +147,8 @@ def test_a_fit_that_ends_after_each_piece_ends_as_one_that_nothing_interrupts(
     whole = LatentSimplexPosition(**settings).fit(data)
     needed = len(steps), len(splits)
     steps.clear(), splits.clear()
-    model, n_ended = LatentSimplexPosition(**settings, checkpoint=tmp_path / "kept"), 0
-    while n_ended < 1000:
-        few_pieces_at_a_time(1)
-        try:
-            model.fit(data)
-            break
-        except Killed:
-            n_ended += 1
+    model = LatentSimplexPosition(**settings, checkpoint=tmp_path / "kept")
+    n_ended = fit_in_pieces(model, few_pieces_at_a_time, data)
     assert n_ended > 3
     assert_same(model, whole)
     assert (len(steps), len(splits)) == needed, "something was computed twice"
@@ -247,6 +253,26 @@ def test_other_data_and_other_settings_are_refused(tmp_path, data, settings, tol
     fit(tmp_path / "kept")
     with pytest.raises(ValueError, match=f"{told} give another folder, or delete this one to begin anew"):
         fit(tmp_path / "kept", data, **settings)
+
+
+@pytest.mark.usefixtures("_written_at_once")
+def test_a_fit_with_labels_goes_on_too(few_pieces_at_a_time, tmp_path):
+    y = np.where(np.arange(len(DATA[0])) < 6, np.arange(len(DATA[0])) % 3, -1)
+    settings = {"random_state": 0, "n_jobs": 1}
+    model = LatentSimplexPosition(**settings, checkpoint=tmp_path / "kept")
+    assert fit_in_pieces(model, few_pieces_at_a_time, DATA, y) > 3
+    assert_same(model, LatentSimplexPosition(**settings).fit(DATA, y))
+
+
+def test_a_fit_with_labels_and_one_without_are_two(tmp_path):
+    y = np.where(np.arange(len(DATA[0])) < 6, np.arange(len(DATA[0])) % 3, -1)
+    told = "of other labels, links or losses: give another folder"
+    LatentSimplexPosition(random_state=0, checkpoint=tmp_path / "with").fit(DATA, y)
+    with pytest.raises(ValueError, match=told):
+        fit(tmp_path / "with")
+    fit(tmp_path / "without")
+    with pytest.raises(ValueError, match=told):
+        LatentSimplexPosition(random_state=0, checkpoint=tmp_path / "without").fit(DATA, y)
 
 
 def test_settings_that_do_not_change_the_answer_may_change(tmp_path):

@@ -13,21 +13,22 @@ from sklearn.utils import Tags
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
 from latentsimplex.engines.cluster_stages import run_on_cluster
-from latentsimplex.frames import MakesFrames
+from latentsimplex.inputs.known_samples import Given
 from latentsimplex.known.findings import KnownFindings
 from latentsimplex.options import PAPER, check_settings, resolve_options
+from latentsimplex.outputs import GivesOutputs
 from latentsimplex.prediction import PlacesNewData
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.fit_warnings import warn_of_weak_results
 from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
-from latentsimplex.results.save_load import load_results, save_results
+from latentsimplex.results.save_load import load_results
 from latentsimplex.resuming import resume_stages
 from latentsimplex.similarity import Precomputed
-from latentsimplex.stages import Given, run_stages
+from latentsimplex.stages import run_stages
 
 
-class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstimator):
+class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstimator):
     """Multi-view clustering with uncertainty: the latent simplex position model.
 
     Each view of the same samples becomes a similarity matrix, read as a rough estimate of who shares a
@@ -349,22 +350,6 @@ class LatentSimplexPosition(MakesFrames, PlacesNewData, ClusterMixin, BaseEstima
         if X is not None:
             read_views_again(results_of(self), X)
         return -results_of(self).loss
-
-    def save(self, path: str | os.PathLike[str], predict: bool = True) -> None:
-        """Write the fitted model to one file, without pickle; :func:`latentsimplex.load` reads it.
-
-        What places new samples is kept too, rows of the data among it; ``predict=False`` leaves it out.
-        """
-        save_results(results_of(self), path, predict)
-
-    def report(self, path: str | os.PathLike[str], data: Any = None) -> None:
-        """Write a self-contained HTML page about the fit.
-
-        With ``data``, as given to ``fit``, it also has a scatter plot and the features that set clusters apart.
-        """
-        from latentsimplex.report import write_report  # slow to import: it draws, and fills a template
-
-        write_report(self, path, data)
 
     def __sklearn_clone__(self) -> LatentSimplexPosition:
         """Return an unfitted estimator with the same parameters; a client is shared, as there is no copy of one."""

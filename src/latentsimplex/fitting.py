@@ -88,8 +88,8 @@ class Kept(NamedTuple):
 class Fitting:
     """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept.
 
-    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views where
-    it is not this process that holds them, or its GPU.
+    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views
+    where it is not this process that holds them, or its GPU.
     """
 
     views: Views
@@ -179,9 +179,8 @@ class Fitting:
         """Return the temperature of each view (V,) with a kernel; None where the user gave one."""
         if choices.temperature is not None:
             return None
-        measure = partial(
-            view_temperatures, self.views, kernel, DIVERGENCES[choices.divergence], self.workers
-        )
+        divergence = DIVERGENCES[choices.divergence]
+        measure = partial(view_temperatures, self.views, kernel, divergence, self.workers, self.eigenvectors)
         # a kernel of the user's own, whose words may change from process to process, is the only one of its fit
         own = repr(kernel) if isinstance(kernel, AutoDiffusion) else ""
         return self.recall("temperatures", measure, self.views.n_samples, choices.divergence, own)

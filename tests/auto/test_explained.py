@@ -15,7 +15,7 @@ from latentsimplex.auto.explained import (
     spectral_coordinates,
 )
 from latentsimplex.base.condensed import count_pairs, pack_pairs, unpack_pairs
-from latentsimplex.base.kmeans import draw_starts, kmeans
+from latentsimplex.base.kmeans import LLOYD_ITERATIONS, draw_starts, kmeans
 from latentsimplex.base.kmeans_loops import lloyd, spread_centres
 from latentsimplex.pairs.divergence import DIVERGENCES, P_CLIP
 from latentsimplex.similarity import Diffusion, LocalScaling
@@ -338,24 +338,18 @@ def test_what_is_cut_and_refined_is_that_of_its_parts(kind):
     rng = np.random.default_rng(1)
     F = unpack_pairs(DIVERGENCES[kind].f(-np.log(rng.uniform(0.05, 0.95, size=count_pairs(25)))))
     U, draws = rng.normal(size=(25, 4)), draw_starts(3, 4)
-    left, labels = loops.cut_and_refine(F, U, np.arange(25), draws, kind == "forward", 100, MOST_SWEEPS)
+    left, labels = loops.cut_and_refine(
+        F, U, np.arange(25), draws, kind == "forward", LLOYD_ITERATIONS, MOST_SWEEPS
+    )
     one = remaining_divergence(F, np.zeros(25, dtype=int), DIVERGENCES[kind])
     assert left[0] == pytest.approx(one, rel=1e-12)
     for k in range(2, 5):
         X = np.ascontiguousarray(U[:, :k])
-        starts = [lloyd(X, spread_centres(X, draw[:k].copy()), 100) for draw in draws]
+        starts = [lloyd(X, spread_centres(X, draw[:k].copy()), LLOYD_ITERATIONS) for draw in draws]
         best = min(starts, key=lambda start: start[1])[0]
         expected, expected_left = plain_refined(F, np.unique(best, return_inverse=True)[1], kind)
         assert np.array_equal(labels[k - 1], expected)
         assert left[k - 1] == pytest.approx(expected_left, rel=1e-12)
-
-
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
-def test_unpacked_squares_are_those_of_scipy(precision):
-    packed = np.random.default_rng(0).normal(size=count_pairs(11)).astype(precision)
-    found = loops.unpack_square(packed, 11)
-    assert found.dtype == precision
-    assert np.array_equal(found, unpack_pairs(packed))
 
 
 def test_first_vectors_are_always_the_same():

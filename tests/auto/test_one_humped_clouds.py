@@ -5,6 +5,7 @@ import pytest
 
 from latentsimplex.auto.one_humped_clouds import (
     RANKS,
+    leading_coordinates,
     measure_cloud_shape,
     measure_local_dimension,
     one_humped_quantiles,
@@ -52,3 +53,12 @@ def test_many_features_are_taken_by_their_leading_coordinates():
     (cloud,) = shape.draw(300, rng)
     distances = [np.linalg.norm(Z[:150] - Z[150:], axis=1).mean() for Z in (X, cloud)]
     assert distances[1] == pytest.approx(distances[0], rel=0.15)
+
+
+@pytest.mark.parametrize("shape", [(40, 90), (90, 40)])
+def test_leading_coordinates_are_those_of_the_singular_value_decomposition(shape):
+    Z = np.random.default_rng(0).normal(size=shape) * np.geomspace(1, 30, shape[1])
+    U, lengths, _ = np.linalg.svd(Z, full_matrices=False)
+    found = leading_coordinates(Z, 5)
+    np.testing.assert_allclose(np.abs(found), np.abs(U * lengths)[:, :5], atol=1e-9)
+    assert ((found**3).sum(axis=0) >= 0).all()

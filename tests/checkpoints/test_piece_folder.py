@@ -100,6 +100,8 @@ def test_what_was_drawn_first_stays(tmp_path):
     ("identity", "told"),
     [
         ({**SAME, "data": "xyz"}, "is of other data"),
+        ({**SAME, "labels": "xyz"}, "is of other labels"),
+        ({"data": SAME["data"]}, "is of other settings"),
         ({**SAME, "settings": {"n_clusters": 4, "tol": 0.01}}, r"other settings \(n_clusters was 3, not 4\)"),
         (
             {**SAME, "settings": {"n_clusters": 4, "tol": 1}},

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from latentsimplex import datasets
 from latentsimplex.cli import main
-from latentsimplex.inputs.files import read_data
+from latentsimplex.files.data_files import read_data
 
 
 def run(*arguments):

@@ -14,7 +14,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.cli import main
-from latentsimplex.inputs.files import read_data
+from latentsimplex.files.data_files import read_data
 
 QUICK = ("--similarity", "local-scaling", "--clusters", 3, "--patterns", 2, "--n-init", 1)
 TABLES = [

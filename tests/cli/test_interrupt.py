@@ -153,7 +153,7 @@ def test_sigterm_is_like_ctrl_c(running, tmp_path):
 READING_SLOWLY = """
 import sys, time
 from latentsimplex.__main__ import main
-from latentsimplex.inputs import delimited_text
+from latentsimplex.files import delimited_text
 
 def read_lines(path, delimiter):
     sys.stderr.write("opening\\n")

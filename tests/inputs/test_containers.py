@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from latentsimplex import LatentSimplexPosition
+from latentsimplex.files.data_files import read_data
 from latentsimplex.inputs.containers import views_of
-from latentsimplex.inputs.files import read_data
 from latentsimplex.inputs.views import as_views
 from latentsimplex.results import write_results
 

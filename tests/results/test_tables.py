@@ -136,7 +136,7 @@ sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.m
 import polars
 from pathlib import Path
 from latentsimplex import LatentSimplexPosition, load
-from latentsimplex.inputs.files import read_data
+from latentsimplex.files.data_files import read_data
 from latentsimplex.inputs.named_table import with_samples
 frame = polars.DataFrame({"who": list("abcdef"), "x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2], "y": [1, 2, 1, 9, 8, 9]})
 frame.write_parquet("data.parquet")

@@ -11,7 +11,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity import Diffusion
 from latentsimplex.similarity.diffusion import MOST_MULTIPLIED, exponents_of, scratch
-from latentsimplex.similarity.kernel import to_single
+from latentsimplex.similarity.kernel import accepts_batches, read_exponents, to_single
 from reference import naive
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -367,3 +367,18 @@ def test_wide_tables_are_compared_as_shares_as_narrow_ones_are():
     kernel = Diffusion(neighbours=4, mean=0.3, standardise=False, as_shares=True)
     narrow, table = kernel.narrow(WideTable(X))
     np.testing.assert_allclose(narrow.exponents(table), kernel.exponents(X), rtol=1e-6)
+
+
+def test_shares_are_read_by_compiled_loops_too():
+    tables = np.random.default_rng(0).poisson(1.0, size=(2, 40, 12)).astype(float)
+    kernel = Diffusion(neighbours=4, mean=0.3, standardise=False, as_shares=True)
+    assert accepts_batches(kernel.by_differences(tables)[0])
+    found = read_exponents(kernel, tables, str)
+    np.testing.assert_allclose(np.exp(-found), np.exp(-kernel.batch_exponents(tables)), atol=1e-4)
+
+
+def test_negative_numbers_are_refused_by_the_name_of_their_view():
+    tables = np.array([[[1.0, 2.0], [3.0, -1.0], [0.0, 1.0]]])
+    kernel = Diffusion(standardise=False, as_shares=True)
+    with pytest.raises(ValueError, match="view 'a': A view has negative numbers"):
+        read_exponents(kernel, tables, lambda _: "view 'a'")

@@ -1,4 +1,4 @@
-"""Hard clusters of samples and what they explain, compiled: spectral coordinates, samples moved to where they fit best.
+"""Hard clusters of samples and what they explain, compiled: samples are moved to where they fit best.
 
 Each function is the compiled form of one in :mod:`latentsimplex.auto.explained` that is written for tensors.
 """
@@ -12,59 +12,6 @@ from latentsimplex.base.kmeans_loops import best_kmeans
 from latentsimplex.base.types import Array
 from latentsimplex.pairs.divergence import P_CLIP
 from latentsimplex.pairs.divergence_loops import forward_a_and_h, reverse_a_and_h
-
-
-@compiled
-def unpack_square(packed: np.ndarray, n: int) -> np.ndarray:  # pragma: no cover
-    """Return the symmetric matrix (n, n) of packed pairs, with a diagonal of 0."""
-    square, at = np.empty((n, n), packed.dtype), 0
-    for i in range(n):
-        square[i, i] = 0.0
-        square[i, i + 1 :] = packed[at : at + n - 1 - i]
-        at += n - 1 - i
-        for j in range(i):
-            square[i, j] = square[j, i]
-    return square
-
-
-@compiled
-def multiply_normalised(S: Array, root: Array, Q: Array) -> Array:  # pragma: no cover
-    """Return N Q for the normalised similarity N_ij = S_ij / (root_i root_j)."""
-    scaled = Q.copy()
-    for i in range(len(Q)):
-        for k in range(Q.shape[1]):
-            scaled[i, k] /= root[i]
-    product = S @ scaled
-    for i in range(len(Q)):
-        for k in range(Q.shape[1]):
-            product[i, k] /= root[i]
-    return product
-
-
-@compiled
-def leading_coordinates(
-    S: Array, start: Array, g: int, rounds: int, products: int, shift: float
-) -> Array:  # pragma: no cover
-    """Return the leading g eigenvectors (n, g) of the normalised similarity, each row over its root degree."""
-    n = len(S)
-    root = np.empty(n, S.dtype)
-    for i in range(n):
-        degree = 0.0
-        for j in range(n):
-            degree += S[i, j]
-        root[i] = np.sqrt(degree)
-    Q = start.astype(S.dtype)
-    for _ in range(rounds):
-        for _ in range(products):
-            Q = multiply_normalised(S, root, Q) + shift * Q
-        Q = np.linalg.qr(Q)[0].copy()
-    vectors = np.linalg.eigh(Q.T.copy() @ multiply_normalised(S, root, Q))[1].copy()
-    U = Q @ vectors
-    out = np.empty((n, g))
-    for i in range(n):
-        for k in range(g):
-            out[i, k] = U[i, U.shape[1] - 1 - k] / root[i]
-    return out
 
 
 @compiled
@@ -90,33 +37,6 @@ def cut_and_refine(
         own = sums[:, k * (k - 1) // 2 : k * (k + 1) // 2].astype(np.float64)
         labels[k - 1], left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
     return left, labels
-
-
-@compiled
-def explain_by_clusters(
-    mean_f: np.ndarray,
-    similar: np.ndarray,
-    vectors: np.ndarray,
-    g: int,
-    rounds: int,
-    products: int,
-    shift: float,
-    rows: np.ndarray,
-    draws: Array,
-    iterations: int,
-    forward: bool,
-    sweeps: int,
-) -> tuple[Array, np.ndarray]:  # pragma: no cover
-    """Return what is left of the divergence of pairs (m,) with k = 1..g clusters (g,), and their labels (g, n).
-
-    Clusters are those of the similarities that fit best, ``similar`` (m,), by spectral coordinates from products with
-    ``vectors`` (n, r), and then refined.
-    """
-    n = len(vectors)
-    F = unpack_square(mean_f, n)
-    S = F if forward else unpack_square(similar, n)  # what fits a mean of similarities best is that mean
-    U = leading_coordinates(S, vectors, g, rounds, products, shift)
-    return cut_and_refine(F, U, rows, draws, forward, iterations, sweeps)
 
 
 @compiled

@@ -51,15 +51,14 @@ def explain(mean_f: Any, g: int, divergence: Divergence) -> Explained:
 
 
 def _explain_array(mean_f: Array, g: int, divergence: Divergence) -> Explained:
-    from latentsimplex.auto._cluster_loops import explain_by_clusters
+    from latentsimplex.auto._cluster_loops import cut_and_refine
 
-    mean_f = mean_f.astype(np.float32)
-    n, similar = count_samples(len(mean_f)), divergence.mean(mean_f)
-    vectors = random_vectors(n, min(2 * g, n)).astype(np.float32)
-    rows, starts = sample_rows(n, SAMPLED), draw_starts(STARTS, g)
-    spectral, cutting = (vectors, g, ROUNDS, PRODUCTS, np.float32(SHIFT)), (rows, starts, LLOYD_ITERATIONS)
-    forward = divergence.name == "forward"
-    remaining, labels = explain_by_clusters(mean_f, similar, *spectral, *cutting, forward, MOST_SWEEPS)
+    mean_f, is_forward = mean_f.astype(np.float32), divergence.name == "forward"
+    F = unpack_pairs(mean_f)
+    # what fits a mean of similarities best is that mean
+    U = spectral_coordinates(F if is_forward else unpack_pairs(divergence.mean(mean_f)), g)
+    rows, starts = sample_rows(len(F), SAMPLED), draw_starts(STARTS, g)
+    remaining, labels = cut_and_refine(F, U, rows, starts, is_forward, LLOYD_ITERATIONS, MOST_SWEEPS)
     return Explained(remaining[0] - remaining, labels)
 
 
@@ -131,20 +130,16 @@ def spectral_coordinates(S: Any, g: int) -> Array:
 
     They come from products with twice as many vectors, which always start alike, made orthogonal now and then.
     """
-    n = len(S)
-    start = random_vectors(n, min(2 * g, n))
-    if not is_tensor(S):
-        from latentsimplex.auto._cluster_loops import leading_coordinates
-
-        return leading_coordinates(S, start.astype(S.dtype), g, ROUNDS, PRODUCTS, S.dtype.type(SHIFT))
+    n, linalg = len(S), array_namespace(S).linalg
     root = S.sum(-1)[:, None] ** 0.5
-    N, Q, linalg = S / root / root.T, convert_like(start, S), array_namespace(S).linalg
+    N, Q = S / root / root.T, convert_like(random_vectors(n, min(2 * g, n)), S)
     for _ in range(ROUNDS):
         for _ in range(PRODUCTS):
             Q = N @ Q + SHIFT * Q
         Q = linalg.qr(Q)[0]
     vectors = linalg.eigh(Q.T @ (N @ Q))[1]
-    return to_host((Q @ vectors).flip(-1)[:, :g] / root)
+    leading = to_host(Q @ vectors)[:, ::-1][:, :g] / to_host(root)
+    return np.ascontiguousarray(leading, dtype=np.float64)
 
 
 @lru_cache(maxsize=16)

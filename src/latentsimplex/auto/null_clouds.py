@@ -18,7 +18,14 @@ from latentsimplex.base.condensed import pack_pairs, unpack_pairs
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, join_tables
 from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, rescale
-from latentsimplex.similarity.kernel import Kernel, checked_exponents, narrow_tables
+from latentsimplex.similarity.kernel import (
+    Kernel,
+    can_narrow,
+    checked_exponents,
+    narrow_tables,
+    read_exponents,
+)
+from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 from latentsimplex.similarity.wide_tables import centred_products, standardised_parts
 
 CLOUD_SAMPLES = 300
@@ -104,15 +111,26 @@ def draw_clouds(shape: Shape, n: int) -> list[Array]:
     return [draw_cloud(shape, n, rng) for rng in _generators()]
 
 
-def rearrange_exponents(X: Array | WideTable, kernel: Kernel, n: int, name: str = "a view") -> list[Array]:
+def rearrange_exponents(
+    X: Array | WideTable,
+    kernel: Kernel,
+    n: int,
+    name: str = "a view",
+    cache: EigenvectorCache | None = None,
+) -> list[Array]:
     """Return exponents that stand for those of clouds of n samples, for kernels that may not read clouds.
 
     A kernel that is not of this package, or a metric of its own, may make no sense of a cloud. Its values
     for the view are then arranged as a cloud would have them: the nearest two samples get the largest.
+    Eigenvectors of its walks, if it has any, are kept in the cache for whoever reads the view again.
     """
     kernel, tables = narrow_tables(kernel, join_tables([X]))
-    r = unpack_pairs(checked_exponents(kernel, tables[0], name))
-    return [_arrange_as_cloud(r, n, rng) for rng in _generators()]
+    if can_narrow(kernel):
+        r = read_exponents(kernel, tables, lambda _: name, cache=cache)[0]
+    else:
+        r = checked_exponents(kernel, tables[0], name)
+    square = unpack_pairs(r)
+    return [_arrange_as_cloud(square, n, rng) for rng in _generators()]
 
 
 def _arrange_as_cloud(r: Array, n: int, rng: np.random.Generator) -> Array:

@@ -25,6 +25,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.special import ndtr
 
 from latentsimplex.auto.absent_rows import fill_absent, find_present
@@ -100,11 +101,12 @@ def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
     d = _count_directions(dimension, len(lengths))
     L = lengths[:d, None] * directions[:d]
     ends = np.cumsum([0, *(table.shape[1] for table in tables)])
+    values = [_find_discrete_values(column) for column in Z.T]
     return CloudShape(
         dimension,
         L / np.maximum(np.sqrt((L**2).sum(axis=0)), np.finfo(float).tiny),
         [one_humped_quantiles(column) for column in Z.T],
-        [_find_discrete_values(column) for column in Z.T],
+        values,
         [slice(start, end) for start, end in pairwise(ends.tolist())],
     )
 
@@ -112,13 +114,10 @@ def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
 def _measure_many_features(tables: Sequence[Array]) -> CloudShape:
     """Return the shape by the leading coordinates that the samples have in all views, each of which counts the same."""
     centred = [Z - Z.mean(axis=0) for Z in tables]
-    products = sum(Z @ Z.T / max(np.square(Z).sum(), np.finfo(float).tiny) for Z in centred)
-    squares, vectors = np.linalg.eigh(products)
-    coordinates = vectors[:, ::-1] * np.sqrt(np.maximum(squares[::-1], 0.0))
-    coordinates *= fix_signs(coordinates)
-    dimension = measure_local_dimension(coordinates)
-    d = _count_directions(dimension, min(MOST_COORDINATES, len(products) - 1))
-    leading = coordinates[:, :d]
+    together = np.hstack([Z / max(np.linalg.norm(Z), np.finfo(float).tiny) for Z in centred])
+    dimension = measure_local_dimension(together)
+    d = _count_directions(dimension, min(MOST_COORDINATES, len(together) - 1))
+    leading = leading_coordinates(together, d)
     views: list[Array | slice] = []
     for Z in centred:
         loadings = np.linalg.lstsq(leading, Z, rcond=None)[0]
@@ -129,6 +128,21 @@ def _measure_many_features(tables: Sequence[Array]) -> CloudShape:
     return CloudShape(
         dimension, np.eye(d), [one_humped_quantiles(column) for column in leading.T], [None] * d, views
     )
+
+
+def leading_coordinates(Z: Array, d: int) -> Array:
+    """Return the samples (n, p) along the d directions in which they spread most, by the smaller of Z Z^T and Z^T Z.
+
+    >>> leading_coordinates(np.array([[-2.0, 0.0], [1.0, 0.1], [1.0, -0.1]]), 1).round(2).tolist()
+    [[2.0], [-1.0], [-1.0]]
+    """
+    n, p = Z.shape
+    squares, vectors = eigh(
+        Z @ Z.T if n <= p else Z.T @ Z, subset_by_index=[max(min(n, p) - d, 0), min(n, p) - 1]
+    )
+    vectors = vectors[:, ::-1]
+    found = vectors * np.sqrt(np.maximum(squares[::-1], 0.0)) if n <= p else Z @ vectors
+    return found * fix_signs(found)
 
 
 def fix_signs(scores: Array) -> Array:
@@ -194,5 +208,6 @@ def one_humped_quantiles(column: Array) -> Array:
     from latentsimplex.auto._hump_loops import fit_one_hump
 
     counts = np.histogram(column, edges)[0].astype(np.float64)
-    mass = fit_one_hump(counts, np.diff(edges))
+    widths = np.diff(edges)
+    mass = fit_one_hump(counts, widths, np.median(counts / widths))
     return np.interp(RANKS, np.concatenate([[0.0], np.cumsum(mass)]), edges)

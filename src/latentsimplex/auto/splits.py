@@ -320,7 +320,8 @@ def read_graphs(
     quickly: bool = False,
 ) -> list[tuple[sparse.csr_matrix, Modes]]:
     """Return the graph of each size, pooled over views, and its slow modes."""
-    neighbours = [find_neighbours(Z, max(sizes), workers, quickly) for Z in coordinates] if sizes else []
+    most = max(sizes, default=0)
+    neighbours = [find_neighbours(Z, most, workers, quickly, sizes) for Z in coordinates] if sizes else []
     graphs = [join_neighbours(neighbours, k) for k in sizes]
     return [(graph, slow_modes(graph, n_modes)) for graph in graphs]
 

@@ -31,20 +31,31 @@ from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.inputs.views import Views
 from latentsimplex.pairs.divergence import Divergence
+from latentsimplex.pairs.memory_budget import count_readers
 from latentsimplex.similarity.kernel import BatchKernel, Kernel
+from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 
 VIEWS_WITH_CLOUDS = 12
 """The most views of a kind that clouds are made of."""
 
 
-def view_temperatures(views: Views, kernel: Kernel, divergence: Divergence, workers: Workers) -> Array:
-    """Return the temperature of each view (V,): its own for a few of each kind, their mean for the others."""
+def view_temperatures(
+    views: Views,
+    kernel: Kernel,
+    divergence: Divergence,
+    workers: Workers,
+    cache: EigenvectorCache | None = None,
+) -> Array:
+    """Return the temperature of each view (V,): its own for a few of each kind, their mean for the others.
+
+    Eigenvectors of the views' walks that had to be found are kept in the cache.
+    """
     sample = {p: members[:VIEWS_WITH_CLOUDS] for p, members in sample_views(views).items()}
     if not sample:
         return np.ones(len(views))
     chosen = [v for members in sample.values() for v in members]
     tables, names = [views.table(v) for v in chosen], [f"view {views.names[v]!r}" for v in chosen]
-    measured = measure_temperatures(tables, kernel, divergence, workers, names, views.n_samples)
+    measured = measure_temperatures(tables, kernel, divergence, workers, names, views.n_samples, cache)
     own = dict(zip(chosen, measured.tolist(), strict=True))
     kinds = np.array(list(sample))
     means = np.array([np.mean([own[v] for v in members]) for members in sample.values()])
@@ -65,6 +76,7 @@ def measure_temperatures(
     workers: Workers,
     names: Sequence[str] | None = None,
     n_samples: int | None = None,
+    cache: EigenvectorCache | None = None,
 ) -> Array:
     """Return T of each table (V,), the mean over its clouds, for so many samples, or as many as the table has."""
     names = ["a view"] * len(tables) if names is None else names
@@ -78,12 +90,17 @@ def measure_temperatures(
         ]
         gains = explain_tables(requests, divergence, workers)
     else:
-        r = [
-            arranged
-            for X, n, name in zip(tables, sizes, names, strict=True)
-            for arranged in rearrange_exponents(X, kernel, n, name)
-        ]
-        gains = list(workers.map(lambda one: gains_up_to(CLOUD_CLUSTERS, one, divergence), r))
+
+        def explain_rearranged(table: tuple[Array | WideTable, int, str]) -> list[Array]:
+            X, n, name = table
+            arranged = rearrange_exponents(X, kernel, n, name, cache)
+            return [gains_up_to(CLOUD_CLUSTERS, r, divergence) for r in arranged]
+
+        given = list(zip(tables, sizes, names, strict=True))
+        at_once = count_readers(max(map(len, tables)))  # a matrix of all pairs is held for each
+        parts = [given[start : start + at_once] for start in range(0, len(given), at_once)]
+        each = [own for part in parts for own in workers.map(explain_rearranged, part)]
+        gains = [gain for own in each for gain in own]
     by_table = [gains[start : start + N_CLOUDS] for start in range(0, len(gains), N_CLOUDS)]
     return np.array(
         [

@@ -1,7 +1,8 @@
-"""The logarithm, of either precision, and the exponential of single precision, compiled.
+"""The logarithm, of either precision, the exponential of single precision, and the k-th smallest number, compiled.
 
-A library's would be called once for each number. These are a few products each, good to rounding, and loops over them
-work on many numbers at once.
+A library's would be called once for each number. Logarithm and exponential are a few products each, good to rounding,
+and loops over them work on many numbers at once. So does selection, by counting: positive numbers of single precision
+are in the order of their bits, read as whole numbers.
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.flo
 THIRD, FIFTH, SEVENTH, NINTH = np.float32(1 / 3), np.float32(1 / 5), np.float32(1 / 7), np.float32(1 / 9)
 C3, C4, C5 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
 C6, C7 = np.float32(1 / 720), np.float32(1 / 5040)
+
+LEAST_WORD, LARGEST_WORD = -(2**31), 2**31 - 1
+FIRST_GUESS, FIRST_STRIDE = 0x3F800000, 1 << 20
+"""Where selection begins, at the bits of 1, and how far it looks first, a tenth of a number; then eight times that."""
+LANES = 64
+"""A loop along a row has no rest where its length is whole lanes."""
 
 
 def log(x: Any) -> Any:
@@ -84,3 +91,42 @@ def exp_and_rest(x: Any) -> tuple[Any, Any]:  # pragma: no cover
     power = np.int32((np.int32(k) + np.int32(127)) << 23).view(np.float32)
     s = power + power * rise
     return s, -rise if k > -HALF else ONE - s
+
+
+@compiled
+def select_kth(bits: np.ndarray, k: int, near: Any) -> Any:  # pragma: no cover
+    """Return the k-th smallest (from 0) of whole numbers; the search begins at ``near``.
+
+    The range that it lies in is narrowed down, by counting the numbers up to a place within, until one of its ends has
+    it for its neighbour. The place is where it would be if the numbers were spread evenly, and every other time half
+    way if that did not halve the range.
+    """
+    low: Any = LEAST_WORD - 1
+    high: Any = LARGEST_WORD
+    place: Any = np.int64(near)
+    below, within, stride, halve = np.int64(0), np.int64(len(bits)), FIRST_STRIDE, False
+    while below != k and within != k + 1 and high - low > 1:
+        place = min(max(place, low + 1), high - 1)
+        edge, count, width = np.int32(place), np.int32(0), high - low
+        for j in range(len(bits)):
+            count = np.int32(count + np.int32(bits[j] <= edge))
+        if count > k:
+            high, within = place, np.int64(count)
+        else:
+            low, below = place, np.int64(count)
+        if low < LEAST_WORD:
+            place, stride = high - stride, 8 * stride
+        elif high == LARGEST_WORD:
+            place, stride = low + stride, 8 * stride
+        else:
+            halve = not halve and 2 * (high - low) > width
+            place = low + np.int64((high - low) * (0.5 if halve else (k + 0.5 - below) / (within - below)))
+    if within == k + 1:
+        edge, found = np.int32(high), np.int32(LEAST_WORD)
+        for j in range(len(bits)):
+            found = max(found, bits[j] if bits[j] <= edge else np.int32(LEAST_WORD))
+        return np.int64(found)
+    edge, found = np.int32(low + 1), np.int32(LARGEST_WORD)
+    for j in range(len(bits)):
+        found = min(found, bits[j] if bits[j] >= edge else np.int32(LARGEST_WORD))
+    return np.int64(found)

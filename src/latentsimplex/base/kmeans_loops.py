@@ -57,7 +57,9 @@ def spread_centres(X: Array, draws: Array) -> Array:  # pragma: no cover
     k, tries = draws.shape
     centres = np.empty((k, p))
     nearest, distance, trial, best = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    centres[0] = X[min(int(draws[0, 0] * n), n - 1)]
+    taken = min(int(draws[0, 0] * n), n - 1)
+    for f in range(p):
+        centres[0, f] = X[taken, f]
     squared_distances(X, centres[0], nearest)
     for c in range(1, k):
         total, least, taken = nearest.sum(), np.inf, 0
@@ -75,9 +77,12 @@ def spread_centres(X: Array, draws: Array) -> Array:  # pragma: no cover
                 left += trial[i]
             if left < least:
                 least, taken = left, pick
-                best[:] = trial
-        centres[c] = X[taken]
-        nearest[:] = best
+                for i in range(n):
+                    best[i] = trial[i]
+        for f in range(p):
+            centres[c, f] = X[taken, f]
+        for i in range(n):
+            nearest[i] = best[i]
     return centres
 
 
@@ -92,6 +97,7 @@ def lloyd(X: Array, centres: Array, most: int) -> tuple[np.ndarray, float]:  # p
         moving = 0
         for i in range(n):
             moving += labels[i] != before[i]
+            before[i] = labels[i]
         if not moving:
             break
         sums, sizes = np.zeros((k, p)), np.zeros(k)
@@ -103,7 +109,6 @@ def lloyd(X: Array, centres: Array, most: int) -> tuple[np.ndarray, float]:  # p
             if sizes[c] > 0:
                 for f in range(p):
                     centres[c, f] = sums[c, f] / sizes[c]
-        before[:] = labels
         inertia = nearest_centres(X, centres, labels)
     return labels, inertia
 

@@ -26,8 +26,9 @@ from latentsimplex.checkpoints.pieces import DAMAGE, OtherPiece, read_piece, wri
 FORMAT = "latentsimplex checkpoint"
 IDENTITY, ENDING = "checkpoint.json", ".npz"
 """The file that says what a checkpoint is of, and how names of pieces end."""
-BETWEEN_WRITES, PACE = 2.0, 100
-"""Seconds between two times of writing, at least, and how many times longer than the last of them took."""
+BETWEEN_WRITES, PACE = 10.0, 100
+"""Seconds between two times of writing, at least, and how many times longer than the last of them took. The first time
+a search may have twenty pieces to write, which took 0.3 seconds on a busy disk."""
 ANEW = "give another folder, or delete this one to begin anew"
 """What to do about a checkpoint that a fit cannot go on from."""
 
@@ -147,7 +148,7 @@ def _agree(path: Path, identity: Mapping[str, Any], drawn: Mapping[str, Any]) ->
         return wanted
     try:
         found = json.loads((path / IDENTITY).read_text(encoding="utf-8"))
-        is_whole = found["format"] == FORMAT and found.keys() >= wanted.keys()
+        is_whole = found["format"] == FORMAT and found.keys() >= {"version", *drawn}
     except (ValueError, LookupError, TypeError):
         is_whole = False
     if not is_whole:
@@ -157,10 +158,11 @@ def _agree(path: Path, identity: Mapping[str, Any], drawn: Mapping[str, Any]) ->
             f"The checkpoint in {str(path)!r} is of latentsimplex {found['version']} and this is {__version__}: "
             f"{ANEW}."
         )
-    for name in identity:
-        if found[name] != wanted[name]:
+    for name in (*identity, *(found.keys() - wanted.keys())):
+        mine, theirs = wanted.get(name), found.get(name)
+        if mine != theirs:
             raise ValueError(
-                f"The checkpoint in {str(path)!r} is of {_tell_difference(name, found[name], wanted[name])}: {ANEW}."
+                f"The checkpoint in {str(path)!r} is of {_tell_difference(name, theirs, mine)}: {ANEW}."
             )
     return found
 

@@ -17,9 +17,9 @@ from latentsimplex.base.table import Table
 from latentsimplex.cli.errors import check_kept, on_interrupt, one_line, warnings_as_lines, written_folder
 from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY, column_options
 from latentsimplex.estimator import LatentSimplexPosition
+from latentsimplex.files.data_files import CONTAINERS, read_data
+from latentsimplex.files.known_files import read_labels_file, read_links_file
 from latentsimplex.inputs.column_roles import ColumnRoles
-from latentsimplex.inputs.files import CONTAINERS, read_data
-from latentsimplex.inputs.known_files import read_labels_file, read_links_file
 from latentsimplex.inputs.named_table import JOINS, UnknownViews
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.results.containers import write_copy

@@ -15,8 +15,8 @@ from latentsimplex.base.wording import count_noun
 from latentsimplex.cli.errors import check_kept, one_line, warnings_as_lines, written_folder
 from latentsimplex.cli.values import FILE, column_options
 from latentsimplex.estimator import load
+from latentsimplex.files.data_files import read_data
 from latentsimplex.inputs.column_roles import ColumnRoles
-from latentsimplex.inputs.files import read_data
 from latentsimplex.inputs.named_table import UnknownViews
 from latentsimplex.prediction import Prediction, predict_samples
 

@@ -35,6 +35,7 @@ from latentsimplex.engines.sharded_views import (
     take_views,
 )
 from latentsimplex.fitting import Fitting, Found
+from latentsimplex.inputs.known_samples import NOTHING, Given
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.problem import NEVER, NOBODY, Listener
@@ -50,10 +51,8 @@ from latentsimplex.results.estimates import assemble_results
 from latentsimplex.results.results import Results
 from latentsimplex.similarity import Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
+from latentsimplex.split_stages import REFINED_BY
 from latentsimplex.stages import (
-    NOTHING,
-    REFINED_BY,
-    Given,
     draw_members,
     find_patterns,
     listen_to,

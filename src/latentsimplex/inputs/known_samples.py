@@ -32,6 +32,19 @@ UNKNOWN = -1
 """The class of a sample that has none."""
 
 
+class Given(NamedTuple):
+    """What a fit is given beside the views: classes of some samples, links, and losses that join EM's."""
+
+    y: Any = None
+    must_link: Any = None
+    cannot_link: Any = None
+    losses: Any = None
+
+
+NOTHING = Given()
+"""What a fit to views alone is given beside them."""
+
+
 class Links(NamedTuple):
     """Pairs of samples (m, 2), i < j, each once, and their weights (m,); those of infinite weight are kept to."""
 

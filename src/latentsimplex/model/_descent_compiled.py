@@ -165,6 +165,14 @@ def advance(
 
 
 @compiled
+def copy_into(given: Array, into: np.ndarray) -> None:  # pragma: no cover
+    """Copy an array (a, b) into another: a loop takes a tenth of the time to compile that an assignment takes."""
+    for k in range(len(given)):
+        for i in range(given.shape[1]):
+            into[k, i] = given[k, i]
+
+
+@compiled
 def descend(
     theta: Array,
     phi: Array,
@@ -190,6 +198,9 @@ def descend(
         value = look(at, at_phi, mass, stat, forward, learned, prices, along, beside)
         if value < least:
             least = value
-            best[:], best_phi[:], best_along[:], best_beside[:] = at, at_phi, along, beside
+            copy_into(at, best)
+            copy_into(at_phi, best_phi)
+            copy_into(along, best_along)
+            copy_into(beside, best_beside)
     write_memberships(best, at)
     return at, response_of(best_phi, learned), rate / 2 if value > last else rate

@@ -16,6 +16,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.model._descent_compiled import (
     advance,
+    copy_into,
     count_used_clusters,
     response_of,
     write_memberships,
@@ -38,7 +39,8 @@ def write_narrow_sides(
     """Write memberships into W (g, n) and both sides of a pass over pairs, of single precision; return the response."""
     wide = np.empty_like(W)
     B = write_sides(theta, phi, learned, W, wide)
-    left[:], right[:] = wide, W
+    copy_into(wide, left)
+    copy_into(W, right)
     return B
 
 

@@ -1,17 +1,57 @@
-"""Compiled loops over neighbour graphs: joining them, the steps of Lanczos' method, and the edges that cuts cross.
+"""Compiled loops over neighbour graphs: who is nearest, edges, steps of Lanczos' method, and edges that cuts cross.
 
 A graph is held by rows (CSR): the neighbours of sample i are ``ends[starts[i] : starts[i + 1]]``, in any order.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from latentsimplex.base.compiled import compiled, compiled_exactly
+from latentsimplex.base.float_math import FIRST_GUESS, LANES, select_kth
 from latentsimplex.base.types import Array, Indices
 
 EXHAUSTED = 1e-10
 """The length of a step of Lanczos' method that leads nowhere new."""
+
+
+@compiled
+def choose_nearest(
+    heights: Array, lengths: Array, first: int, sizes: Indices, near: Indices
+) -> None:  # pragma: no cover
+    """Write the nearest of all samples into ``near`` (b, k), for each of b samples from ``first`` on.
+
+    Squared distances from all samples are ``heights`` (b, n) and the ``lengths`` (n,) of both. Sizes rise to k: the
+    nearest of each come before the others, in no order, and of equal ones the first are taken.
+    """
+    n_rows, n = heights.shape
+    row = np.empty(-(-n // LANES) * LANES, np.float32)
+    row[n:] = np.inf
+    bits, guesses = row.view(np.int32), np.empty(len(sizes), np.int64)
+    guesses[:] = FIRST_GUESS
+    for i in range(n_rows):
+        own = lengths[first + i]
+        for j in range(n):
+            row[j] = max(heights[i, j] + lengths[j] + own, 0.0)
+        row[first + i] = np.inf  # no sample is its own neighbour
+        who, kept, inner, last_tied = near[i], 0, np.int32(-1), -1
+        for s in range(len(sizes)):
+            size = sizes[s]
+            guesses[s] = select_kth(bits, size - 1, guesses[s])
+            edge = np.int32(guesses[s])
+            for j in range(n):
+                if bits[j] < edge and (bits[j] > inner or (bits[j] == inner and j > last_tied)):
+                    who[kept] = j
+                    kept += 1
+            for j in range(last_tied + 1 if edge == inner else 0, n):
+                if kept == size:
+                    break
+                if bits[j] == edge:
+                    who[kept], last_tied = j, j
+                    kept += 1
+            inner = edge
 
 
 @compiled
@@ -40,7 +80,9 @@ def join_rows(near: Indices) -> tuple[Indices, Indices, Array]:
     most = 2 * V * n * k
     starts, ends, weights = np.zeros(n + 1, dtype=np.int64), np.empty(most, dtype=np.int32), np.empty(most)
     edge_of, seen_in = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-    used = 0
+    used: Any = np.int64(
+        0
+    )  # a literal 0 would be a type of its own, for which edges are added by another loop
     for i in range(n):
         first = used
         for v in range(V):
@@ -49,7 +91,8 @@ def join_rows(near: Indices) -> tuple[Indices, Indices, Array]:
                 if j >= 0:
                     used = add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights)
             for e in range(incoming[v, i], incoming[v, i + 1]):
-                used = add_edge(i, sources[v, e], stamp, first, used, edge_of, seen_in, ends, weights)
+                j = np.int64(sources[v, e])
+                used = add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights)
         starts[i + 1] = used
     return starts, ends[:used].copy(), weights[:used].copy()
 
@@ -84,10 +127,11 @@ def extend_basis(
     """
     starts, ends, weights = graph
     n = len(scale)
-    length = 0.0
+    length, scaled, unused = 0.0, np.empty(n), np.empty(len(H))
     for step in range(done, until):
         q, r = basis[step], basis[step + 1]
-        scaled = q * scale
+        for i in range(n):
+            scaled[i] = q[i] * scale[i]
         for i in range(n):
             total = 0.0
             for e in range(starts[i], starts[i + 1]):
@@ -95,24 +139,36 @@ def extend_basis(
             r[i] = q[i] + scale[i] * total
         before = basis[: step + 1]
         H[step, : step + 1] = 0.0
-        for _ in range(2):
-            r -= np.dot(constant, r) * constant
-            shares = np.dot(before, r)
-            r -= np.dot(shares, before)
-            H[step, : step + 1] += shares
-        H[: step + 1, step] = H[step, : step + 1]
+        orthogonalise(r, constant, before, H[step])
+        for e in range(step):
+            H[e, step] = H[step, e]
         length = np.sqrt(np.dot(r, r))
         if length > EXHAUSTED:
-            r /= length
+            over = length
         else:  # the basis holds all that the first vector leads to: go on with another
             length = 0.0
             for i in range(n):
                 r[i] = np.sin(1.0 + i * (step + 1.7))
-            for _ in range(2):
-                r -= np.dot(constant, r) * constant
-                r -= np.dot(np.dot(before, r), before)
-            r /= np.sqrt(np.dot(r, r))
+            orthogonalise(r, constant, before, unused)
+            over = np.sqrt(np.dot(r, r))
+        for i in range(n):
+            r[i] /= over
     return length
+
+
+@compiled_exactly
+def orthogonalise(r: Array, constant: Array, before: Array, shares: Array) -> None:
+    """Take what a vector (n,) shares with ``constant`` and with vectors (m, n) out of it, twice; add the second up."""
+    for _ in range(2):
+        along = np.dot(constant, r)
+        for i in range(len(r)):
+            r[i] -= along * constant[i]
+        own = np.dot(before, r)
+        moved = np.dot(own, before)
+        for i in range(len(r)):
+            r[i] -= moved[i]
+        for e in range(len(own)):
+            shares[e] += own[e]
 
 
 @compiled

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex.base.arrays import fill_missing, has_missing
@@ -40,8 +41,12 @@ FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 HARDLY_CUT = 0.75
 """The share of the pairs in a view's own clusters that share a cluster of others, from which these cut off no more than
 strays, or one cluster of many, which may be due to chance."""
-FEW_FEATURES, FEW_OF = 15, 10
-"""Trees find neighbours sooner than products of matrices do: in fewer features, and fewer than one sample in ten."""
+FEW_FEATURES = 15
+"""Fewer features are compared one by one, which keeps all digits, as quickly as by products of matrices."""
+COMPARED_AT_ONCE = 1 << 18
+"""Distances that are held at a time: they stay in a cache near by."""
+FEW_OF = 10
+"""Trees find neighbours sooner than products of matrices do: in few features, and fewer than one sample in ten."""
 
 
 class Modes(NamedTuple):
@@ -71,9 +76,12 @@ def find_neighbours(
     n_neighbours: int,
     workers: Workers | None = None,
     quickly: bool = False,
+    sizes: Sequence[int] = (),
 ) -> Indices:
-    """Return the nearest neighbours of each sample (n, k), the nearest first; no sample is its own.
+    """Return the nearest neighbours of each sample (n, k), no sample being its own.
 
+    Up to ``FEW_NEIGHBOURS`` are in order, the nearest first. Of more, the nearest of each of the ``sizes`` come first,
+    in no order: they are chosen by counting, in a sixth of the time that a heap of them takes.
     Absent samples have none, and where too few are present some are missing: both are -1. Of very many samples, or of
     many ``quickly``, nearly all neighbours are found (:mod:`latentsimplex.neighbours.nearest_neighbours`), and missing
     cells count as means.
@@ -85,12 +93,15 @@ def find_neighbours(
     """
     if isinstance(coordinates, PartialTable):
         k = min(n_neighbours, len(coordinates.rows) - 1)
-        near = coordinates.rows[find_neighbours(coordinates.values, k, workers, quickly)]
+        near = coordinates.rows[find_neighbours(coordinates.values, k, workers, quickly, sizes)]
         return coordinates.spread(np.pad(near, ((0, 0), (0, n_neighbours - k)), constant_values=-1), -1)
     quickly = quickly and n_neighbours <= FEW_NEIGHBOURS
     if len(coordinates) > (COMPARED_QUICKLY if quickly else COMPARED):
         return search_neighbours(fill_missing(coordinates), n_neighbours, workers)
-    return measure_neighbours(coordinates, n_neighbours)[1]
+    if n_neighbours <= FEW_NEIGHBOURS or has_missing(coordinates):
+        return measure_neighbours(coordinates, n_neighbours)[1]
+    k = min(n_neighbours, len(coordinates) - 1)
+    return compare_all(coordinates, [*(size for size in sizes if size < k), k])
 
 
 def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, Indices]:
@@ -107,6 +118,29 @@ def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, In
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # one of many that coincide: the last one is left out in its place
     return distances[~own].reshape(n, -1), near[~own].reshape(n, -1)
+
+
+def compare_all(coordinates: Array, sizes: Sequence[int]) -> Indices:
+    """Return the neighbours (n, k) of each sample, k the largest of the sizes; no sample is its own.
+
+    The nearest of each size come before the others, in no order.
+
+    >>> compare_all(np.array([[0.0], [1.0], [3.0], [9.0]]), [1, 2]).tolist()
+    [[1, 2], [0, 2], [1, 0], [2, 1]]
+    """
+    from latentsimplex.neighbours._graph_loops import choose_nearest
+
+    n, p = coordinates.shape
+    X = coordinates - coordinates.mean(axis=0)
+    X /= max(np.abs(X).max(), np.finfo(float).tiny)  # squares are kept in single precision
+    lengths = np.einsum("ij,ij->i", X, X) if p >= FEW_FEATURES else np.zeros(n)
+    near, rising = np.empty((n, max(sizes)), dtype=np.intp), np.unique(sizes)
+    step, doubled = max(1, COMPARED_AT_ONCE // n), -2 * X.T
+    for first in range(0, n, step):
+        rows = slice(first, min(first + step, n))
+        heights = X[rows] @ doubled if p >= FEW_FEATURES else cdist(X[rows], X, "sqeuclidean")
+        choose_nearest(heights, lengths, first, rising, near[rows])
+    return near
 
 
 def join_neighbours(neighbours: Sequence[Indices], n_neighbours: int) -> sparse.csr_matrix:

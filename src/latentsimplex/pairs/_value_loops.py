@@ -26,7 +26,8 @@ def write_pair_values(
             into, part = F[v, first : first + STRIP], ZERO
             exponents = strip[: len(into)]
             # a loop works on many numbers at once only from one array to another
-            exponents[:] = r[v, first : first + STRIP]
+            for j in range(len(into)):
+                exponents[j] = r[v, first + j]
             if forward:
                 for j in range(len(into)):
                     into[j], const = forward_f_and_const(min(max(exponents[j], low), high))

@@ -31,8 +31,8 @@ from latentsimplex._version import __version__
 from latentsimplex.base.libraries import import_optional
 from latentsimplex.base.whole_files import whole_file
 from latentsimplex.base.wording import show_value
+from latentsimplex.files.data_files import read_container
 from latentsimplex.inputs.containers import membership_tables
-from latentsimplex.inputs.files import read_container
 from latentsimplex.results.parameters import encode_parameters
 from latentsimplex.results.results import Results, results_of
 

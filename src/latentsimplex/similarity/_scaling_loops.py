@@ -7,19 +7,20 @@ single precision, but for what needs more digits.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from latentsimplex.base.compiled import compiled
-from latentsimplex.base.float_math import ONE, exp_and_rest, log
+from latentsimplex.base.float_math import (
+    FIRST_GUESS,
+    LANES,
+    LARGEST_WORD,
+    ONE,
+    exp_and_rest,
+    log,
+    select_kth,
+)
 from latentsimplex.similarity.kernel import COINCIDENT
 
-LEAST_WORD, LARGEST_WORD = -(2**31), 2**31 - 1
-FIRST_GUESS, FIRST_STRIDE = 0x3F800000, 1 << 20
-"""Where selection begins, at the bits of 1, and how far it looks first, a tenth of a number; then eight times that."""
-LANES = 64
-"""A loop along a row has no rest where its length is whole lanes."""
 SMALLEST_LOG = np.float32(-80.0)
 """The logarithm of a similarity so small that it is nothing; smaller ones are taken for it."""
 TIED = 8
@@ -105,45 +106,6 @@ def write_distances(
 
 
 @compiled
-def select_kth(bits: np.ndarray, k: int, near: Any) -> Any:  # pragma: no cover
-    """Return the k-th smallest (from 0) of whole numbers; the search begins at ``near``.
-
-    The range that it lies in is narrowed down, by counting the numbers up to a place within, until one of its ends has
-    it for its neighbour. The place is where it would be if the numbers were spread evenly, and every other time half
-    way if that did not halve the range.
-    """
-    low: Any = LEAST_WORD - 1
-    high: Any = LARGEST_WORD
-    place: Any = np.int64(near)
-    below, within, stride, halve = np.int64(0), np.int64(len(bits)), FIRST_STRIDE, False
-    while below != k and within != k + 1 and high - low > 1:
-        place = min(max(place, low + 1), high - 1)
-        edge, count, width = np.int32(place), np.int32(0), high - low
-        for j in range(len(bits)):
-            count = np.int32(count + np.int32(bits[j] <= edge))
-        if count > k:
-            high, within = place, np.int64(count)
-        else:
-            low, below = place, np.int64(count)
-        if low < LEAST_WORD:
-            place, stride = high - stride, 8 * stride
-        elif high == LARGEST_WORD:
-            place, stride = low + stride, 8 * stride
-        else:
-            halve = not halve and 2 * (high - low) > width
-            place = low + np.int64((high - low) * (0.5 if halve else (k + 0.5 - below) / (within - below)))
-    if within == k + 1:
-        edge, found = np.int32(high), np.int32(LEAST_WORD)
-        for j in range(len(bits)):
-            found = max(found, bits[j] if bits[j] <= edge else np.int32(LEAST_WORD))
-        return np.int64(found)
-    edge, found = np.int32(low + 1), np.int32(LARGEST_WORD)
-    for j in range(len(bits)):
-        found = min(found, bits[j] if bits[j] >= edge else np.int32(LARGEST_WORD))
-    return np.int64(found)
-
-
-@compiled
 def write_bandwidths(
     distances: np.ndarray, below: int, part: float, share: float, q: np.ndarray
 ) -> None:  # pragma: no cover
@@ -157,7 +119,8 @@ def write_bandwidths(
     row = np.full(-(-n // LANES) * LANES, np.inf, np.float32)
     bits, edges, near = row.view(np.int32), np.empty(2, np.int32), np.int64(FIRST_GUESS)
     for i in range(len(q)):
-        row[:n] = distances[i]
+        for j in range(n):
+            row[j] = distances[i, j]
         near = select_kth(bits, below + 1, near)
         low_edge, high_edge, reached = np.int32(near), np.int32(LARGEST_WORD), np.int32(0)
         for j in range(len(bits)):
@@ -270,7 +233,8 @@ def make_walk(affinity: np.ndarray, n: int, k: int, tiny: float) -> None:  # pra
         affinity[i, i] = -1.0  # no sample is its own neighbour
         for j in range(i):
             affinity[i, j] = affinity[j, i]
-        row[:n] = affinity[i, :n]
+        for j in range(n):
+            row[j] = affinity[i, j]
         near = select_kth(bits, n - k, near)
         least[i] = max(near - TIED, 0)
     for i in range(n):

@@ -244,7 +244,8 @@ def balance_rows(K: np.ndarray, roots: np.ndarray, steps: int, tiny: float) -> N
             sums[i] = part
         for i in range(n):
             factor[i] *= np.sqrt(aim / max(factor[i] * sums[i], tiny))
-    roots[:] = factor
+    for i in range(n):
+        roots[i] = factor[i]
 
 
 @compiled

@@ -93,6 +93,10 @@ class AutoDiffusion(BatchKernel):
         """Its kernels do: see :meth:`Diffusion.narrow`."""
         return True
 
+    def by_differences(self, tables: Any) -> tuple[Diffusion, Any]:
+        """Return what reads tables (b, n, p): see :meth:`Diffusion.by_differences`."""
+        return self.kernel(tables.shape[-1]).by_differences(tables)
+
     def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
         """Return -log s (b, m) of tables (b, n, p): see :meth:`Diffusion.batch_exponents`."""
         return self.kernel(tables.shape[-1]).batch_exponents(tables, out, cache)

@@ -139,6 +139,15 @@ class Diffusion(BatchKernel):
         """Roots of shares have differences that a narrow table has too."""
         return True
 
+    def by_differences(self, tables: Any) -> tuple[Diffusion, Any]:
+        """Return the roots of shares in place of tables (b, n, p) that are compared as shares.
+
+        Tables with negative numbers are left to be refused where their names are known.
+        """
+        if not self.as_shares or (tables < 0).any():
+            return self, tables
+        return replace(self, as_shares=False), root_shares(tables)
+
     def narrow(self, table: WideTable) -> tuple[Diffusion, Any]:
         """Return a table with no more features than samples, or those that vary, and the kernel that reads it."""
         if self.as_shares:

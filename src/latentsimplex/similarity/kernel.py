@@ -72,6 +72,10 @@ class BatchKernel:
         """Return the kernel that reads views with so many features."""
         return self
 
+    def by_differences(self, tables: Any) -> tuple[BatchKernel, Any]:
+        """Return tables (b, n, p), and the kernel that sees in their differences alone what this one does, if any."""
+        return self, tables
+
     def narrow(self, table: WideTable) -> tuple[BatchKernel, Any]:
         """Return a table with no more features than samples, and the kernel that sees in it what this one does."""
         raise NotImplementedError
@@ -124,6 +128,8 @@ def read_exponents(
 
     Exponents of arrays are written into ``out`` if it is given.
     """
+    if not accepts_batches(kernel) and can_narrow(kernel):
+        kernel, tables = kernel.by_differences(tables)  # type: ignore[attr-defined]
     if accepts_batches(kernel):
         numbers = to_single(tables)
         # compiled loops know no NaN: what is too large to be centred goes the way on which it is refused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from latentsimplex.inputs.known_files import read_labels_file, read_links_file
+from latentsimplex.files.known_files import read_labels_file, read_links_file
 
 
 def test_classes_of_one_column_or_of_one_that_is_named(tmp_path):

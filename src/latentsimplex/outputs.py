@@ -1,12 +1,14 @@
-"""What a fitted model found, as data frames of pandas or polars."""
+"""What a fitted model gives out: a file, a report, data frames of pandas or polars."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from latentsimplex.base.libraries import make_frame
 from latentsimplex.base.table import Table
 from latentsimplex.results.results import Results, results_of
+from latentsimplex.results.save_load import save_results
 from latentsimplex.results.tables import (
     columns_table,
     doubts_table,
@@ -17,10 +19,26 @@ from latentsimplex.results.tables import (
 )
 
 
-class MakesFrames:
-    """The methods of a fitted estimator that return data frames."""
+class GivesOutputs:
+    """The methods of a fitted estimator that write what was found, or return it as data frames."""
 
     results_: Results
+
+    def save(self, path: str | os.PathLike[str], predict: bool = True) -> None:
+        """Write the fitted model to one file, without pickle; :func:`latentsimplex.load` reads it.
+
+        What places new samples is kept too, rows of the data among it; ``predict=False`` leaves it out.
+        """
+        save_results(results_of(self), path, predict)
+
+    def report(self, path: str | os.PathLike[str], data: Any = None) -> None:
+        """Write a self-contained HTML page about the fit.
+
+        With ``data``, as given to ``fit``, it also has a scatter plot and the features that set clusters apart.
+        """
+        from latentsimplex.report import write_report  # slow to import: it draws, and fills a template
+
+        write_report(self, path, data)
 
     def describe_clusters(self, X: Any, pattern: int | None = None, backend: str | None = None) -> Any:
         """Return a frame of the features that set each cluster apart, with effect sizes, largest first.

@@ -22,8 +22,8 @@ import numpy as np
 
 from latentsimplex.base.types import Array
 from latentsimplex.base.wording import shorten_middle
+from latentsimplex.files.file_faults import check_memory
 from latentsimplex.inputs.column_roles import ColumnRoles, are_ids, names_samples, place_columns, plain_names
-from latentsimplex.inputs.file_faults import check_memory
 from latentsimplex.inputs.named_table import NamedTable
 
 MISSING = {"", "na", "n/a", "nan", "null", "none"}

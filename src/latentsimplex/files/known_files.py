@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from latentsimplex.inputs.delimited_text import MISSING, find_delimiter, read_lines
+from latentsimplex.files.delimited_text import MISSING, find_delimiter, read_lines
 
 
 def read_labels_file(given: str) -> dict[str, str | None]:

@@ -16,7 +16,7 @@ from typing import IO
 import numpy as np
 
 from latentsimplex.base.types import Array
-from latentsimplex.inputs.file_faults import check_memory, read_or_explain
+from latentsimplex.files.file_faults import check_memory, read_or_explain
 from latentsimplex.inputs.named_table import NamedTable
 from latentsimplex.inputs.numbers import NUMBERS
 

@@ -13,8 +13,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from latentsimplex.inputs import delimited_text
-from latentsimplex.inputs.files import read_data
+from latentsimplex.files import delimited_text
+from latentsimplex.files.data_files import read_data
 
 NUMBERS = np.arange(24.0).reshape(6, 4) / 7
 PATIENCE, MOST_BYTES = 5.0, 50 * 10**6

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.base.libraries import import_optional
+from latentsimplex.files.file_faults import check_memory, read_or_explain
 from latentsimplex.inputs.column_roles import ColumnRoles, are_ids, place_columns, plain_names
-from latentsimplex.inputs.file_faults import check_memory, read_or_explain
 from latentsimplex.inputs.named_table import NamedTable
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from latentsimplex.base import libraries
+from latentsimplex.files.data_files import read_data
 from latentsimplex.inputs.column_roles import ColumnRoles
-from latentsimplex.inputs.files import read_data
 from latentsimplex.inputs.named_table import UnknownViews
 from latentsimplex.inputs.views import as_views
 

@@ -3,7 +3,7 @@
 =================== ==========================================================================
 file                holds
 =================== ==========================================================================
-.csv, .tsv          a table below a line of column names (:mod:`latentsimplex.inputs.delimited_text`),
+.csv, .tsv          a table below a line of column names (:mod:`latentsimplex.files.delimited_text`),
                     of which one may name the samples (:mod:`latentsimplex.inputs.column_roles`).
                     .csv.gz and .tsv.gz are the same, compressed
 .parquet            a table, likewise; a pandas index names the samples
@@ -30,14 +30,14 @@ import numpy as np
 from latentsimplex.base.interruption import interrupted_while
 from latentsimplex.base.libraries import import_optional
 from latentsimplex.base.types import Array
+from latentsimplex.files.delimited_text import find_delimiter, read_lines, read_text_table
+from latentsimplex.files.file_faults import read_or_explain
+from latentsimplex.files.numpy_files import read_arrays
+from latentsimplex.files.parquet_files import read_parquet
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.containers import views_of
-from latentsimplex.inputs.delimited_text import find_delimiter, read_lines, read_text_table
-from latentsimplex.inputs.file_faults import read_or_explain
 from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_rows
 from latentsimplex.inputs.numbers import is_missing
-from latentsimplex.inputs.numpy_files import read_arrays
-from latentsimplex.inputs.parquet_files import read_parquet
 
 Found = dict[str, NamedTable] | Array
 """Tables by name, or views without any names as one array (V, n, p), which the estimator takes in at once."""

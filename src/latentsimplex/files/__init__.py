@@ -1,0 +1,1 @@
+"""Data files of all kinds, read as named tables."""

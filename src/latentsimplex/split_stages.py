@@ -1,0 +1,132 @@
+"""The stages of a fit that finds clusters by splits: looking for them, and their memberships."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from latentsimplex.auto.choose_similarity import choose_comparisons
+from latentsimplex.auto.cluster_tree import Bounds
+from latentsimplex.auto.neighbour_votes import draw_landmarks
+from latentsimplex.auto.settled_memberships import settle_all
+from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wide_table import find_varying
+from latentsimplex.fitting import Fitting, Found, Reading
+from latentsimplex.inputs.known_samples import Known
+from latentsimplex.known.posterior import judge_memberships
+from latentsimplex.model.problem import NEVER
+from latentsimplex.pairs.absent_pairs import follow_labels
+from latentsimplex.results.estimates import PatternTrees
+from latentsimplex.search.multistart import Search
+from latentsimplex.search.runs import (
+    run_from_labels,
+)
+from latentsimplex.similarity import AutoDiffusion
+
+REFINED_BY, REFINED_CLUSTER = 2500, 20
+"""Landmarks: the samples whose pairs EM reads where there are more, and the fewest of each cluster among them. Others
+are given the memberships of the nearest ones, and votes of all samples."""
+
+
+def find_splits(fitting: Fitting) -> SharedClusters:
+    """Look for clusters in each view, and in views together."""
+    fitting.listener.stage("looking for clusters")
+    tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
+    most = None if fitting.options.n_clusters is None else fitting.n_clusters
+    least = min(fitting.options.min_clusters, fitting.views.n_samples)
+    workers, stop = fitting.workers, fitting.options.schedule.stop
+    if fitting.n_landmarks is not None and stop is not NEVER:
+        # it may take minutes, and before its end there is nothing to keep
+        workers = workers.until(stop, "looking for clusters")
+    kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
+    return find_shared_clusters(
+        tables,
+        Bounds(least, most),
+        fitting.n_patterns,
+        workers,
+        fitting.n_landmarks,
+        kept,
+        fitting.listener,
+    )
+
+
+def refine_splits(
+    fitting: Fitting,
+    shared: SharedClusters,
+    candidates: Mapping[int, list[AutoDiffusion]],
+    known: Known | None = None,
+) -> Found:
+    """Find the memberships of samples in the clusters of splits."""
+    groups, choices = shared.groups, fitting.options.choices
+    varying = np.flatnonzero([find_varying(fitting.views.table(v)).any() for v in range(len(fitting.views))])
+    trees = PatternTrees([group.tree for group in groups], shared.others)
+    kernel = choose_comparisons(fitting.views, shared)
+    if not groups:
+        reading = Reading(choices, kernel, None)
+        stage = fitting.record_stage("search", reading, 1.0, len(varying))
+        return Found(None, varying, np.empty(0, dtype=np.intp), None, reading, (stage,), trees)
+    fitting.listener.stage("refining memberships")
+    is_broad = kernel.scale == "broad"
+    if is_broad and "as shares" not in dict(kernel.features).values():
+        # clusters that took broad graphs overlap: what they explain tells better how to compare their views
+        chosen = fitting.choose_similarity(candidates)
+        kernel = replace(kernel, features=chosen.similarity.features)
+    found_by = kernel
+    members = np.array(sorted(v for group in groups for v in group.members))
+    pattern_of = {v: l for l, group in enumerate(groups) for v in group.members}
+    start = np.array([pattern_of.get(v, len(groups)) for v in varying.tolist()])
+    clusterings = [tree.labels for tree in trees.patterns]
+    sizes = [np.bincount(labels[labels >= 0]) for labels in clusterings]
+    same = [np.square(own / own.sum()).sum() for own in sizes]
+    coassignment = float(np.average([same[pattern_of[v]] for v in members]))
+    choices = choices if is_broad else choices.for_coassignments()
+    kernel = kernel.for_refinement(coassignment)
+    presence = [] if fitting.views.present is None else list(fitting.views.present.astype(np.intp))
+    most = REFINED_BY if fitting.n_landmarks is None else min(REFINED_BY, fitting.n_landmarks)
+    landmarks = draw_landmarks([*clusterings, *presence], most, REFINED_CLUSTER)
+    some = fitting.take_samples(landmarks)
+    reading = Reading(choices, kernel, some.measure_temperatures(choices, kernel))
+    n_clusters = max(tree.n_clusters for tree in trees.patterns)
+    begun = [labels[landmarks] for labels in clusterings]
+    followed = None
+    if presence:
+        followed = follow_labels([pattern_of.get(v, -1) for v in range(len(fitting.views))], begun)
+    certain = [np.where(own >= 0, own, sizes[l].argmax()) for l, own in enumerate(begun)]
+    fit, informative, stage = some.ask(
+        "refinement",
+        reading,
+        members,
+        lambda problem, views: run_from_labels(
+            problem, np.array([pattern_of[v] for v in views]), certain, fitting.listener.follow(0)
+        ),
+        n_clusters,
+        followed,
+    )
+    if presence:
+        fit = some.go_on(fit, reading, members, informative, n_clusters)
+    W = np.array(
+        [
+            settle_memberships(fitting, *each, landmarks, known)
+            for each in zip(groups, fit.state.W, strict=True)
+        ]
+    )
+    fit = fit._replace(state=fit.state._replace(W=W))
+    found_with = Reading(choices, found_by, None)
+    first = fitting.record_stage("search", found_with, stage.temperature, len(varying))
+    first = replace(first, search="splits", evidence=max(tree.strength for tree in trees.patterns))
+    search = Search(fit, start, np.array([fit.loss_curve[-1]]), np.ones(1))
+    return Found(search, varying, informative, None, reading, (first, stage), trees)
+
+
+def settle_memberships(
+    fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices, known: Known | None
+) -> Array:
+    """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
+    tables = [fitting.views.table_of_all(v) for v in group.members]
+    judge = None if known is None else partial(judge_memberships, known=known)
+    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers, judge)
+    return fitting.recall("memberships", settle, group.members)
