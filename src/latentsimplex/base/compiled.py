@@ -4,7 +4,7 @@ Modules of compiled loops live in the room whose stage they serve, with an under
 other rooms build on them. Importing one imports Numba, which takes half a second, so the functions that call a loop
 import it, and nothing else does.
 
-Assignments of one array to a slice of another take two seconds to compile, most of it for what to say if their shapes
+The first assignment of an array to a slice takes one to two seconds to compile, most of it for what to say if shapes
 differ: loops copy numbers one by one, which is as quick once it is compiled.
 
 Numba compiles a cached loop anew when its own file has changed, not when that of a loop which it calls has:

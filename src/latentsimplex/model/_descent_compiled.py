@@ -166,7 +166,7 @@ def advance(
 
 @compiled
 def copy_into(given: Array, into: np.ndarray) -> None:  # pragma: no cover
-    """Copy an array (a, b) into another: a loop takes a tenth of the time to compile that an assignment takes."""
+    """Copy an array (a, b) into another: a loop compiles sooner than an assignment of arrays does."""
     for k in range(len(given)):
         for i in range(given.shape[1]):
             into[k, i] = given[k, i]
