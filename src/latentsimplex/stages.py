@@ -29,7 +29,6 @@ from latentsimplex.base.threads import Workers, count_threads
 from latentsimplex.base.types import Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
-from latentsimplex.inputs.column_groups import is_word
 from latentsimplex.inputs.known_samples import NOTHING, Given, Known, read_known
 from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
 from latentsimplex.inputs.views import Views, as_views
@@ -134,7 +133,7 @@ def open_views(X: Any, options: Options) -> Views:
     Tables that are read in parts are checked here, unless the workers of a cluster will read them.
     """
     precomputed = isinstance(options.kernel, Precomputed)
-    if is_word(options.views, "discover"):
+    if isinstance(options.views, str) and options.views == "discover":
         from latentsimplex.columns.discovered_table import discover_views
 
         return discover_views(X, precomputed, options.missing, options.join, options.n_jobs)
