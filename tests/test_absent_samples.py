@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn.metrics import normalized_mutual_info_score
 
-from latentsimplex import LatentSimplexPosition, load, stages
+from latentsimplex import LatentSimplexPosition, load, split_stages
 from latentsimplex.cli import main
 from latentsimplex.inputs import with_samples
 from latentsimplex.plots import plot_presence
@@ -335,8 +335,8 @@ def test_a_search_among_many_views():
 
 def test_many_samples_are_placed_against_some_of_them(absent, monkeypatch):
     model, data, truth = absent
-    monkeypatch.setattr(stages, "REFINED_BY", 50)
-    monkeypatch.setattr(stages, "REFINED_CLUSTER", 5)
+    monkeypatch.setattr(split_stages, "REFINED_BY", 50)
+    monkeypatch.setattr(split_stages, "REFINED_CLUSTER", 5)
     placed = LatentSimplexPosition(join="outer", random_state=0).fit(data)
     np.testing.assert_array_equal(placed.present_, model.present_)
     assert normalized_mutual_info_score(truth[placed.sample_names_in_], placed.labels_) > 0.9

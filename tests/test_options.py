@@ -47,7 +47,7 @@ UNKNOWN = {
     "similarity": ("rbf", "similarity='rbf' is not a way to compare samples: choose one of"),
     "views": (
         "genes",
-        'views=\'genes\' is unknown: use "whole", "columns" or one group label per column (or a dict).',
+        'views=\'genes\' is unknown: use "whole", "columns", "discover" or one group label per column (or a dict).',
     ),
     "memory_limit": ("much", "memory_limit='much' is not an amount of memory"),
     "random_state": ("now", "random_state='now' is no seed"),

@@ -328,7 +328,7 @@ def test_too_little_memory_is_one_sentence(archive, tmp_path):
         (("--clusters", 0), "'--clusters'"),
         (("--similarity", "best"), "'--similarity'"),
         (("--seed", "x"), "'--seed'"),
-        (("--views", "colums"), "views='colums' is unknown: choose whole, columns or a CSV file"),
+        (("--views", "colums"), "views='colums' is unknown: choose whole, columns, discover or a CSV file"),
         (("--views", "columns"), "views='columns' cuts one table, but views.npz holds several views"),
         (("--views", "columns", "--similarity", "precomputed"), "leave out --views"),
         (("--layer", "log"), "layer='log' is for one .h5ad file: leave it out"),

@@ -356,7 +356,9 @@ def test_groups_that_do_not_match_are_refused(table_file, tmp_path, lines, messa
 
 
 def test_an_unknown_cut_is_refused(table_file):
-    with pytest.raises(UnknownViews, match="views='colums' is unknown: choose whole, columns or a CSV file"):
+    with pytest.raises(
+        UnknownViews, match="views='colums' is unknown: choose whole, columns, discover or a CSV file"
+    ):
         read_data([table_file], "colums")
 
 

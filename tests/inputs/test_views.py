@@ -435,7 +435,7 @@ def test_one_group_label_per_column(n_labels):
 @pytest.mark.parametrize("views", ["genes", None, 3])
 def test_unknown_way_to_cut(views):
     with pytest.raises(
-        ValueError, match=f'views={views!r} is .*"whole", "columns" or one group label per column'
+        ValueError, match=f'views={views!r} is .*"whole", "columns", "discover" or one group label per column'
     ):
         as_views(A, views)
 

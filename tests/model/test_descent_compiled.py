@@ -60,7 +60,7 @@ def test_a_start_has_the_memberships_and_responses_it_was_made_of(learned):
 @LEARNED
 def test_natural_gradients_are_those_of_the_m_step(learned):
     patterns, _ = a_pattern(learned)
-    W, B, mass, _ = patterns
+    W, B, mass, *_ = patterns
     W[0, 0] = [1.0 - EMPTY, EMPTY, 0.0]
     GW = np.random.default_rng(1).normal(size=(1, 12, 3))
     coordinates = Coordinates(patterns, learned, np.zeros(0))

@@ -56,7 +56,7 @@ def test_terms_and_gradients_are_those_of_full_matrices(kind, n):
     A, H = backend.pair_terms(patterns.W, patterns.B, DIVERGENCES[kind])
     values, dW, dB = evaluate(backend, patterns, kind)
     assert A.dtype == np.float64
-    for l, one in enumerate(zip(*patterns, strict=True)):
+    for l, one in enumerate(zip(*patterns[:4], strict=True)):
         a, h, value, expected_dW, expected_dB = plain_terms(*one, kind)
         np.testing.assert_allclose(A[l], a, rtol=1e-10, atol=1e-12)
         assert H[l] == pytest.approx(h, rel=1e-10)
@@ -76,7 +76,7 @@ def test_columns_that_hold_nothing_are_left_out_without_a_trace():
     )
     for kind in KINDS:
         values, dW, dB = evaluate(NumbaBackend(12, Workers(1)), patterns, kind)
-        for l, one in enumerate(zip(*patterns, strict=True)):
+        for l, one in enumerate(zip(*patterns[:4], strict=True)):
             _, _, value, expected_dW, expected_dB = plain_terms(*one, kind)
             assert values[l] == pytest.approx(value, rel=1e-10)
             np.testing.assert_allclose(dB[l], expected_dB, rtol=1e-8, atol=1e-9)
@@ -260,13 +260,13 @@ def test_single_precision_is_for_searches_with_enough_pairs(kind):
 @pytest.mark.parametrize("n", [40, 600])
 def test_descent_leaves_what_it_was_given(n):
     patterns = blocks_of(n, 2, "forward")
-    before = [part.copy() for part in patterns]
+    before = [part.copy() for part in patterns[:4]]
     rate = np.full(2, 0.5)
     backend = NumbaBackend(n, Workers(1))
     prices = np.arange(4.0)
     model = Model(DIVERGENCES["forward"], ClusterPrice(tuple(prices)), learned_response=True)
     W, B, rates = backend.descend(patterns, model, prices, 3, rate, single_precision=False)
-    for part, was in zip(patterns, before, strict=True):
+    for part, was in zip(patterns[:4], before, strict=True):
         assert np.array_equal(part, was)
     assert rate.tolist() == [0.5, 0.5]
     assert W.shape == patterns.W.shape

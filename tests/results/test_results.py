@@ -186,7 +186,14 @@ def test_an_estimator_shows_what_its_results_hold(model, found):
         )
     assert model.view_labels_.tolist() == found.view_labels.tolist()
     hidden = {field.name for field in fields(found)} - set(FITTED.values())
-    assert hidden == {"averaged", "feature_names", "settings", "frame_library", "references"}
+    assert hidden == {
+        "averaged",
+        "feature_names",
+        "found_columns",
+        "settings",
+        "frame_library",
+        "references",
+    }
 
 
 def test_the_parameters_of_a_fit_stay_when_the_estimator_gets_others(model, found):

@@ -346,7 +346,7 @@ def _dense(table: Any) -> Array:
 
 def _warn_if_sparse(tables: Sequence[Any]) -> None:
     if any(sparse.issparse(table) and not is_wide(table) for table in tables):
-        warnings.warn("Sparse views are made dense one at a time while fitting.", UserWarning, stacklevel=6)
+        warnings.warn("Sparse views are made dense one at a time while fitting.", UserWarning, stacklevel=8)
 
 
 def _find_frame_library(parts: list[Any]) -> str | None:
