@@ -28,7 +28,7 @@ from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
-from latentsimplex.columns.column_gains import measure_gains
+from latentsimplex.columns.column_gains import measure_gains, measure_rarity
 from latentsimplex.columns.dependence import (
     dependence_at,
     make_polynomials,
@@ -86,6 +86,7 @@ class Judge:
 
     def __init__(self, table: Array, workers: Workers) -> None:
         self.table, self.scores, self.workers = table, normal_scores(table), workers
+        self.rarity = measure_rarity(self.scores)
         self._trees: dict[Members, ClusterTree] = {}
         self._gains: dict[Members, Array] = {}
 
@@ -107,7 +108,7 @@ class Judge:
         if members not in self._gains:
             tree, p = self.tree(members), self.table.shape[1]
             self._gains[members] = (
-                measure_gains(self.scores, np.array(members), tree.labels)
+                measure_gains(self.scores, self.rarity, np.array(members), tree.labels)
                 if tree.n_clusters > 1
                 else np.full(p, -np.inf)
             )
