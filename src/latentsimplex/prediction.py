@@ -57,7 +57,7 @@ def predict_samples(results: Results, data: Any, n_jobs: int | None = None) -> P
         data,
         references.given,
         list(results.view_names),
-        settings["views"],
+        settings["views"] if results.found_columns is None else "whole",
         settings.get("missing", "raise"),
         settings.get("join", "strict"),
         find_table_columns(results),

@@ -130,16 +130,18 @@ def read_views(X: Any, options: Options) -> Views:
 def open_views(X: Any, options: Options) -> Views:
     """Return data of any form as views.
 
-    Tables that are read in parts are checked here, unless the workers of a cluster will read them.
+    Tables that are read in parts are checked here, unless the workers of a cluster will read them. Similarities, and
+    tables with missing cells, are read as a whole.
     """
     precomputed = isinstance(options.kernel, Precomputed)
     if isinstance(options.views, str) and options.views == "discover":
         from latentsimplex.columns.discovered_table import discover_views
 
         return discover_views(X, precomputed, options.missing, options.join, options.n_jobs)
-    if not is_stored(X):
+    needs_memory = precomputed or options.missing != "raise"
+    if needs_memory or not is_stored(X):
         return as_views(X, options.views, precomputed, options.missing, options.join)
-    views = as_stored_views(X, options.views, options.missing, precomputed)
+    views = as_stored_views(X, options.views)
     return check_stored_views(views) if options.engine is None else views
 
 

@@ -100,6 +100,20 @@ def test_no_view_found_is_said_and_the_table_is_one(tmp_path):
     assert model.predict(X[:3]).tolist() == [0, 0, 0]
 
 
+def test_one_table_in_a_dict_a_list_or_a_container_is_predicted(model, frame):
+    anndata = pytest.importorskip("anndata")
+    expected = model.predict(frame)
+    for data in ({"table": frame}, [frame], anndata.AnnData(frame.set_axis(map(str, frame.index)))):
+        assert (model.predict(data) == expected).all()
+
+
+def test_constant_and_rare_columns_are_in_no_view(frame):
+    rare = np.random.default_rng(0).random((len(frame), 20)) < 0.015
+    views = discover(np.hstack([frame, rare, np.full((len(frame), 2), 3.0)])).columns_frame()["view"]
+    assert views.max() == 1
+    assert (views[frame.shape[1] :] == -1).all()
+
+
 @pytest.mark.parametrize(
     ("data", "settings", "said"),
     [

@@ -271,7 +271,6 @@ REFUSED = {
     "four dimensions": (A[None, None], r"X has 4 dimension\(s\)"),
     "a number": (3.0, r"X has 0 dimension\(s\)"),
     "nothing": (None, r"X has 0 dimension\(s\)"),
-    "a string": ("data.csv", "X holds <U8 values"),
     "a generator": ((row for row in A), "X is a generator, which is no table"),
     "text among objects": (np.array([["1"], [2]], dtype=object), "X holds str values, such as '1': encode text"),
     "records": (np.zeros(4, dtype=[("a", float)]), "X holds .* values: encode"),

@@ -9,7 +9,8 @@ folder or file of Parquet       by pyarrow, columns of numbers; a pandas index n
 2-D array or frame of Dask      computed, by Dask's own schedulers or by the workers of a cluster
 =============================== ==================================================================
 
-Each is small and can be sent to another process, which then reads its own part.
+Each is small and can be sent to another process, which then reads its own part. Where a fit needs all at once, and when
+data are given again, a table is read as a whole.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from latentsimplex.base.libraries import import_optional
+from latentsimplex.base.libraries import import_optional, is_instance_of
 
 
 class StoredTable(Protocol):
@@ -169,6 +170,22 @@ def open_stored(part: Any, label: str) -> StoredTable:
         path = os.path.abspath(str(part.filename))
         return MappedTable(path, part.dtype, part.offset, (part.shape[0], part.shape[1]), order)
     return DaskTable(part) if hasattr(part, "compute") else ZarrTable(part)
+
+
+def open_group(data: Any) -> Any:
+    """Return a group of zarr as a dict of its arrays; other data as they are."""
+    return dict(data.arrays()) if is_instance_of(data, "zarr", "Group") else data
+
+
+def load_stored(part: Any, label: str) -> Any:
+    """Return a stored table as a whole: a frame where its columns have names, and an array elsewhere."""
+    table = open_stored(part, label)
+    cells = table.read(slice(None))
+    if table.names is None:
+        return np.asarray(cells)
+    pandas = import_optional("pandas", f"Reading all of {label}")
+    rows = range(len(cells)) if table.samples is None else table.samples
+    return pandas.DataFrame(cells).set_axis(table.names, axis=1).set_axis(rows, axis=0)
 
 
 def open_parquet(path: Path, label: str) -> ParquetTable:

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.base.libraries import is_instance_of
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.column_groups import check_grouping, is_word, read_groups
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.numbers import check_table, read_numbers
-from latentsimplex.inputs.stored_tables import StoredTable, open_stored
+from latentsimplex.inputs.stored_tables import StoredTable, open_group, open_stored
 from latentsimplex.inputs.views import Views
 
 READ_BYTES = 1 << 23
@@ -71,20 +70,13 @@ def read_columns(table: StoredTable, columns: slice, label: str) -> Array:
     return check_table(read_numbers(table.read(columns), label), label)
 
 
-def as_stored_views(data: Any, views: Any, missing: str, precomputed: bool) -> Views:
+def as_stored_views(data: Any, views: Any) -> Views:
     """Return the views of stored tables; no column has been read yet.
 
     ``data`` are one table, which ``views`` cuts as it does a table in memory, or a dict, a list or a group of zarr
     of tables with a view each.
     """
-    for given, name in (
-        (precomputed, 'similarity="precomputed"'),
-        (missing != "raise", f"missing={missing!r}"),
-    ):
-        if given:
-            raise ValueError(f"{name} needs the data in memory: load them, and give the array.")
-    if is_instance_of(data, "zarr", "Group"):
-        data = dict(data.arrays())
+    data = open_group(data)
     if not isinstance(data, (Mapping, list, tuple)):
         return _cut_table(open_stored(data, "X"), views)
     if not is_word(views, "whole"):

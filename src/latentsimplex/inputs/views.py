@@ -25,6 +25,7 @@ view at a time or, where a view is wide, a few features at a time (:mod:`latents
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,7 @@ from latentsimplex.inputs.id_columns import check_id_columns
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.named_table import MatchedRows, check_handful, check_lengths, match_rows
 from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
+from latentsimplex.inputs.stored_tables import load_stored, open_group
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,8 @@ def as_views(
     """
     if hasattr(data, "obs"):
         data, views = open_container(data, views, join)
+    if hasattr(data, "arrays"):
+        data = open_group(data)
     is_whole = isinstance(views, str) and views == "whole"
     if not is_whole:
         check_grouping(views)
@@ -313,13 +317,15 @@ def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views
 
 
 def open_part(part: Any, label: str) -> Any:
-    """Return a table that is inside something else, or yet to be computed."""
+    """Return a table that is inside something else, in a file, or yet to be computed."""
     if hasattr(part, "obs"):
         if is_mudata(part):
             raise ValueError(
                 f"{label} is a MuData, which holds several views: fit it alone, or its modalities."
             )
         return anndata_table(part) if is_anndata(part) else part
+    if isinstance(part, (str, os.PathLike)) or hasattr(part, "compute"):
+        return load_stored(part, label)
     is_lazy = hasattr(part, "collect") and is_instance_of(part, "polars", "LazyFrame")
     return _collect(part, label) if is_lazy else part
 

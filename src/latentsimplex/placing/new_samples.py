@@ -27,6 +27,7 @@ from latentsimplex.inputs.containers import open_container
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.named_table import MatchedRows, match_rows
 from latentsimplex.inputs.numbers import check_values, read_cells, read_numbers
+from latentsimplex.inputs.stored_tables import open_group
 from latentsimplex.inputs.views import column_names, is_collection, names_of_rows, open_part
 
 ESTIMATOR = "LatentSimplexPosition"
@@ -73,6 +74,9 @@ def read_new_samples(
     """
     if hasattr(data, "obs"):
         data, _ = open_container(data, views, join)
+    data = open_group(data)
+    if whole is not None:
+        data = _find_table(data, view_names)
     parts, labels, rows = _find_parts(data, given, list(view_names), whole)
     tables = [
         None if part is None else _read_view(part, own, label, name, missing)
@@ -82,6 +86,13 @@ def read_new_samples(
     found = NewSamples(tables, names)
     _check_samples(found, labels)
     return found
+
+
+def _find_table(data: Any, names: Sequence[str]) -> Any:
+    """Return the one table of a dict or list of one, as a fit that finds views takes it; other data as they are."""
+    if isinstance(data, Mapping) and not sparse.issparse(data):
+        return next(iter(data.values())) if len(data) == 1 and str(next(iter(data))) not in names else data
+    return data[0] if is_collection(data) and len(data) == 1 else data
 
 
 def _find_parts(
