@@ -176,7 +176,10 @@ def test_a_group_is_given_again(table, tmp_path):
     for name, columns in (("first", slice(0, 4)), ("second", slice(4, 8))):
         group.create_array(name, shape=(50, 4), dtype=float)[:] = table[:, columns]
     model = LatentSimplexPosition(random_state=0).fit(group)
-    assert np.array_equal(model.predict(group), model.predict(dict(group.arrays())))
+    assert np.array_equal(
+        model.predict(group), model.predict({name: group[name] for name in ("first", "second")})
+    )
+    assert list(model.view_names_in_) == ["first", "second"]
     assert model.score(group) == model.score()
 
 

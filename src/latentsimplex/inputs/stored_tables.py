@@ -173,8 +173,8 @@ def open_stored(part: Any, label: str) -> StoredTable:
 
 
 def open_group(data: Any) -> Any:
-    """Return a group of zarr as a dict of its arrays; other data as they are."""
-    return dict(data.arrays()) if is_instance_of(data, "zarr", "Group") else data
+    """Return a group of zarr as a dict of its arrays, in the order of their names; other data as they are."""
+    return dict(sorted(data.arrays())) if is_instance_of(data, "zarr", "Group") else data
 
 
 def load_stored(part: Any, label: str) -> Any:
