@@ -70,11 +70,14 @@ class MatchedRows(NamedTuple):
         For each table, its rows in the order of the samples; None where they stay as they are.
     present : (V, n) array or None
         Which samples each table has; None if each has all of them.
+    left_out : frozenset of str
+        The names of samples that some tables have and a join left out.
     """
 
     samples: list[str] | None
     orders: list[list[int] | None]
     present: np.ndarray | None = None
+    left_out: frozenset[str] = frozenset()
 
 
 def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
@@ -147,7 +150,8 @@ def match_rows(tables: Sequence[str], names: Sequence[list[str] | None], join: s
         if own != samples:
             orders[i] = [places[i][name] for name in samples if name in places[i]]
     present = np.array([[name in places[i] for name in samples] for i in named])
-    return MatchedRows(samples, orders, None if present.all() else present)
+    left_out = frozenset(chain.from_iterable(named.values())).difference(samples)
+    return MatchedRows(samples, orders, None if present.all() else present, left_out)
 
 
 def _check_unique(table: str, names: list[str]) -> None:
