@@ -87,10 +87,10 @@ def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
     >>> align_rows({"first": first, "second": second})["second"].values.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    samples, orders, _ = match_rows(list(tables), [table.index for table in tables.values()])
+    matched = match_rows(list(tables), [table.index for table in tables.values()])
     return {
-        name: table if samples is None or order is None else table.rows(samples)
-        for (name, table), order in zip(tables.items(), orders, strict=True)
+        name: table if matched.samples is None or order is None else table.rows(matched.samples)
+        for (name, table), order in zip(tables.items(), matched.orders, strict=True)
     }
 
 
