@@ -177,3 +177,12 @@ def test_a_checkpoint_belongs_to_what_was_given(far_apart, tmp_path):
         model.fit(views, np.where(y == 0, -1, y))
     with pytest.raises(ValueError, match="checkpoint"):
         model.fit(views, y, losses=CovariatePrior(truth))
+
+
+def test_losses_that_join_nothing_are_told():
+    """Views without clusters have no memberships that a loss could move."""
+    rng = np.random.default_rng(0)
+    graph = np.kron(np.eye(2), np.ones((40, 40)))
+    with pytest.warns(UserWarning, match="losses= had no memberships to join"):
+        model = LatentSimplexPosition(random_state=0).fit(rng.normal(size=(80, 5)), losses=BlockModel(graph))
+    assert model.n_clusters_.tolist() == [1]
