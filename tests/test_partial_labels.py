@@ -199,3 +199,12 @@ def test_labels_keep_to_a_number_of_clusters_that_was_asked_for(n_clusters):
     views, truth = make_views()
     model = LatentSimplexPosition(n_clusters, min_clusters=n_clusters, n_init=1, random_state=0, n_jobs=1)
     assert model.fit(views, some_labels(truth, 12)).n_clusters_.tolist() == [n_clusters]
+
+
+def test_losses_that_join_nothing_are_told():
+    """Views without clusters have no memberships that a loss could move."""
+    rng = np.random.default_rng(0)
+    graph = np.kron(np.eye(2), np.ones((40, 40)))
+    with pytest.warns(UserWarning, match="losses= had no memberships to join"):
+        model = LatentSimplexPosition(random_state=0).fit(rng.normal(size=(80, 5)), losses=BlockModel(graph))
+    assert model.n_clusters_.tolist() == [1]

@@ -80,6 +80,11 @@ class Views(Sequence[Array]):
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns were given: one of categories is one, though it has a feature for each."""
+        return sum(self.widths) if self.feature_names is None else len(self.feature_names)
+
     def tables(self, members: Indices) -> Array | WideTable:
         """Return some views that have one number of features as an array (b, n, p), or a wide one: not to change."""
         if self.stack is None or len(members) == 1:
