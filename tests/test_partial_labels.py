@@ -177,3 +177,34 @@ def test_a_checkpoint_belongs_to_what_was_given(far_apart, tmp_path):
         model.fit(views, np.where(y == 0, -1, y))
     with pytest.raises(ValueError, match="checkpoint"):
         model.fit(views, y, losses=CovariatePrior(truth))
+
+
+def test_labels_join_clusters_where_views_have_different_samples():
+    """Samples that a view lacks are no cluster of it: the five clusters of the first are two by their labels."""
+    rng = np.random.default_rng(0)
+    five, two = rng.integers(0, 5, N), rng.integers(0, 2, N)
+    names = [f"s{i}" for i in range(N)]
+    first = pd.DataFrame(rng.normal(size=(N, 5)) + 8 * rng.normal(size=(5, 5))[five], index=names)
+    second = pd.DataFrame(rng.normal(size=(N, 4)) + 6 * rng.normal(size=(2, 4))[two], index=names)
+    y = {f"s{i}": int(five[i] > 1) for i in range(0, N - 30, 2)}
+    model = LatentSimplexPosition(join="outer", n_init=1, random_state=0, n_jobs=1)
+    model.fit([first[:-30], second[20:]], y)
+    assert model.known_.pattern == 0
+    assert model.n_clusters_.tolist() == [2, 2]
+    assert adjusted_rand_score(model.pattern_labels_[0][:-30], five[:-30] > 1) > 0.9
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 5])
+def test_labels_keep_to_a_number_of_clusters_that_was_asked_for(n_clusters):
+    views, truth = make_views()
+    model = LatentSimplexPosition(n_clusters, min_clusters=n_clusters, n_init=1, random_state=0, n_jobs=1)
+    assert model.fit(views, some_labels(truth, 12)).n_clusters_.tolist() == [n_clusters]
+
+
+def test_losses_that_join_nothing_are_told():
+    """Views without clusters have no memberships that a loss could move."""
+    rng = np.random.default_rng(0)
+    graph = np.kron(np.eye(2), np.ones((40, 40)))
+    with pytest.warns(UserWarning, match="losses= had no memberships to join"):
+        model = LatentSimplexPosition(random_state=0).fit(rng.normal(size=(80, 5)), losses=BlockModel(graph))
+    assert model.n_clusters_.tolist() == [1]

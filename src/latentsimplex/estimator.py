@@ -20,7 +20,7 @@ from latentsimplex.outputs import GivesOutputs
 from latentsimplex.prediction import PlacesNewData
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.consensus import Consensus
-from latentsimplex.results.fit_warnings import warn_of_weak_results
+from latentsimplex.results.fit_warnings import warn_of_unused_losses, warn_of_weak_results
 from latentsimplex.results.results import FITTED, Results, Stage, read_views_again, results_of
 from latentsimplex.results.save_load import load_results
 from latentsimplex.resuming import resume_stages
@@ -302,6 +302,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         else:
             results = run_stages(X, options, given)
         warn_of_weak_results(results, self.min_clusters)
+        if losses is not None:
+            warn_of_unused_losses(results)
         return self._show(results)
 
     def fit_predict(self, X: Any, y: Any = None, **given: Any) -> np.ndarray:

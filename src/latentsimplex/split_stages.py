@@ -33,12 +33,16 @@ REFINED_BY, REFINED_CLUSTER = 2500, 20
 are given the memberships of the nearest ones, and votes of all samples."""
 
 
+def find_bounds(fitting: Fitting) -> Bounds:
+    """Return the fewest and the most clusters that were asked for."""
+    most = None if fitting.options.n_clusters is None else fitting.n_clusters
+    return Bounds(min(fitting.options.min_clusters, fitting.views.n_samples), most)
+
+
 def find_splits(fitting: Fitting) -> SharedClusters:
     """Look for clusters in each view, and in views together."""
     fitting.listener.stage("looking for clusters")
     tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
-    most = None if fitting.options.n_clusters is None else fitting.n_clusters
-    least = min(fitting.options.min_clusters, fitting.views.n_samples)
     workers, stop = fitting.workers, fitting.options.schedule.stop
     if fitting.n_landmarks is not None and stop is not NEVER:
         # it may take minutes, and before its end there is nothing to keep
@@ -46,7 +50,7 @@ def find_splits(fitting: Fitting) -> SharedClusters:
     kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
         tables,
-        Bounds(least, most),
+        find_bounds(fitting),
         fitting.n_patterns,
         workers,
         fitting.n_landmarks,

@@ -60,7 +60,7 @@ from latentsimplex.search.runs import (
 )
 from latentsimplex.similarity import AutoDiffusion, Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
-from latentsimplex.split_stages import REFINED_BY, find_splits, refine_splits
+from latentsimplex.split_stages import REFINED_BY, find_bounds, find_splits, refine_splits
 
 logger = logging.getLogger("latentsimplex")
 
@@ -180,7 +180,7 @@ def find_patterns(
         shared = find_splits(fitting)
         if known is not None:
             tables = [views.table_of_all(v) for v in range(len(views))]
-            shared = inform_splits(tables, shared, known, fitting.workers)
+            shared = inform_splits(tables, shared, known, find_bounds(fitting), fitting.workers)
         return refine_splits(fitting, shared, candidates, known)
     reading, members = choose_reading(fitting, candidates)
     # labels and links say where to look: memberships are what the views say there

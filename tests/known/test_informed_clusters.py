@@ -6,6 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto.cluster_tree import Bounds, grow_tree
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.known.chunks import tie_samples
 from latentsimplex.known.informed_clusters import (
@@ -18,6 +19,7 @@ from latentsimplex.known.informed_clusters import (
 from latentsimplex.known.known_samples import Known
 
 N = 240
+UNBOUNDED = Bounds()
 
 
 def make_overlapping(distance, seed=0):
@@ -28,11 +30,11 @@ def make_overlapping(distance, seed=0):
     return centres[truth] + rng.normal(size=(N, 2)), truth
 
 
-def inform(X, labels):
+def inform(X, labels, bounds=UNBOUNDED):
     known = Known(np.unique(labels[labels >= 0]), labels)
     with Workers(1) as workers:
-        tree = grow_tree([X], Bounds(), workers)
-        return tree, inform_tree([X], tree, tie_samples(known), workers)
+        tree = grow_tree([X], bounds, workers)
+        return tree, inform_tree([X], tree, tie_samples(known), bounds, workers)
 
 
 def some_labels(truth, per_class, seed=0):
@@ -66,19 +68,65 @@ def test_a_label_of_each_class_is_not_enough_for_a_cut():
     assert informed is tree
 
 
-def test_a_class_that_was_cut_is_joined():
-    """The near clouds are one class by their labels, far ones another, and a cluster without labels stays."""
+def make_divided():
+    """Four clouds, the near two of which are one class by their labels; nothing is known of the others."""
     rng = np.random.default_rng(0)
     truth = np.arange(N) % 4
     X = np.array([[0.0, 0], [9, 0], [40, 0], [49, 0]])[truth] + rng.normal(size=(N, 2))
     labels = some_labels(truth, 5)
     labels[truth >= 2] = -1
     labels[labels == 1] = 0
+    return X, truth, labels
+
+
+def test_a_class_that_was_cut_is_joined():
+    """Clusters without labels stay."""
+    X, truth, labels = make_divided()
     tree, informed = inform(X, labels)
     assert tree.n_clusters == 4
     assert informed.n_clusters == 3
     assert len({*informed.labels[truth < 2].tolist()}) == 1
     assert informed.nodes == []
+
+
+def test_labels_cut_no_more_than_the_most_clusters_and_join_no_fewer_than_the_least():
+    X, truth = make_overlapping(2.6)
+    tree, informed = inform(X, some_labels(truth, 8), Bounds(1, 2))
+    assert informed is tree
+    X, _, labels = make_divided()
+    tree, informed = inform(X, labels, Bounds(4, 4))
+    assert informed is tree
+    assert tree.n_clusters == 4
+
+
+def test_the_cut_that_saves_most_is_made_where_there_is_room_for_one():
+    """The classes of two pairs of clouds: the second pair is farther apart, and has more labels."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(2 * N) % 4
+    X = np.array([[0.0, 0], [2.6, 0], [60, 0], [62.8, 0]])[truth] + rng.normal(size=(2 * N, 2))
+    labels = some_labels(truth, 30)
+    labels[(truth < 2) & (np.arange(2 * N) % 3 > 0)] = -1
+    tree, informed = inform(X, labels, Bounds(1, 3))
+    assert tree.n_clusters == 2
+    assert informed.n_clusters == 3
+    assert adjusted_rand_score(informed.labels[truth >= 2], truth[truth >= 2]) > 0.5
+    assert len({*informed.labels[truth < 2].tolist()}) == 1
+
+
+@pytest.mark.parametrize("make", ["overlapping", "divided"])
+def test_samples_in_no_view_stay_without_a_cluster(make):
+    if make == "overlapping":
+        X, truth = make_overlapping(2.6)
+        labels = some_labels(truth, 12)
+    else:
+        X, truth, labels = make_divided()
+    there = np.flatnonzero(np.arange(N) % 7 > 0)
+    tree, informed = inform(PartialTable(X[there], there, N), labels)
+    _, expected = inform(X[there], labels[there])
+    assert informed.n_clusters == 3
+    assert tree.n_clusters != 3
+    assert (np.delete(informed.labels, there) == -1).all()
+    np.testing.assert_array_equal(informed.labels[there], expected.labels)
 
 
 def test_few_samples_of_a_class_join_nothing():

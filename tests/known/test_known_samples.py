@@ -23,6 +23,8 @@ def read(y=None, must=None, cannot=None, views=VIEWS):
         [0, 1, None, 1, None],
         pd.Series([0, 1, None, 1, None], dtype="Int64"),
         np.array([[0], [1], [-1], [1], [-1]]),
+        {0: 0, "1": 1, 3: 1, 4: "-1"},
+        [0, 1, "-1", 1, "-1.0"],
     ],
 )
 def test_unknown_classes(y):
@@ -46,6 +48,25 @@ def test_a_series_is_matched_by_name():
         read(y[list("abcd")], views=NAMED)
 
 
+def test_a_series_is_matched_by_name_where_names_are_numbers():
+    """One that nobody gave names goes by position, unless its numbers are the names of the samples."""
+    frame = pd.DataFrame({"x": np.arange(5.0)}, index=[4, 3, 2, 1, 0])
+    assert read(pd.Series([0, 1, 2, 3, -1]), views=as_views(frame)).labels.tolist() == [-1, 3, 2, 1, 0]
+    assert read(pd.Series([0, 1, 2, 3, -1]), views=NAMED).labels.tolist() == [0, 1, 2, 3, -1]
+
+
+def test_samples_that_a_join_left_out_are_passed_over():
+    frames = [pd.DataFrame({"x": np.arange(4.0)}, index=list(names)) for names in ("abcd", "bcde")]
+    views = as_views(frames, join="inner")
+    assert read({"a": 1, "b": 0, "e": 2}, views=views).labels.tolist() == [0, -1, -1]
+    assert read(must=[("a", "b"), ("a", "c", "d")], views=views).must.pairs.tolist() == [[1, 2]]
+    assert read(cannot=([("a", "e")], np.inf), views=views) is None
+    with pytest.raises(ValueError, match="y has 'z', which is no sample"):
+        read({"z": 1}, views=views)
+    with pytest.raises(ValueError, match="must_link has 'z', which is no sample"):
+        read(must=[("a", "z")], views=views)
+
+
 def test_nothing_known_is_none():
     assert read() is None
     assert read([-1] * 5) is None
@@ -64,6 +85,10 @@ def test_weights():
     assert read(must=([(0, 1), (2, 3)], 2.5)).must.weights.tolist() == [2.5, 2.5]
     assert read(must=([(0, 1), (2, 3)], [1.0, np.inf])).must.weights.tolist() == [1, np.inf]
     assert read(must=([(0, 1)], float("inf"))).must.weights.tolist() == [np.inf]
+    assert read(must=([(0, 1), (2, 3)], [1, 2])).must.weights.tolist() == [1, 2]
+    assert read(must=(np.array([[0, 1], [2, 3]]), np.array([1, 2]))).must.weights.tolist() == [1, 2]
+    assert read(must=([(0, 1), (2, 3, 4)], 2)).must.weights.tolist() == [2, 2, 2]
+    assert read(must=(pd.DataFrame([[0, 1], [2, 3]]), 3)).must.weights.tolist() == [3, 3]
     assert read(must=((0, 1), (2, 3))).must.pairs.tolist() == [
         [0, 1],
         [2, 3],
@@ -75,7 +100,13 @@ def test_weights():
     [
         ({"y": [0, 1]}, "y has 2 entries and there are 5 samples"),
         ({"y": [[0], [1, 2], [1], [1], [1]]}, "which is no class"),
+        ({"y": 3}, "y is 3: give a class for each sample"),
+        ({"y": "aabbc"}, "y is 'aabbc': give a class for each sample"),
+        ({"must": 3}, "must_link is 3: give pairs of samples"),
+        ({"must": (0, 1)}, "must_link has 0 among its groups: give pairs of samples"),
+        ({"must": ([(0, 1), (2, 3)], [1, 2, 3])}, "must_link has 2 links and 3 weights: give one weight"),
         ({"must": [(0, 9)]}, "must_link has 9, which is no sample: give an index from 0 to 4"),
+        ({"must": [([0], 1)]}, r"must_link has \[0\], which is no sample"),
         ({"must": [("a", 1)]}, "must_link has 'a', which is no sample"),
         ({"cannot": [(1, 1)]}, "a sample with itself"),
         ({"must": [(1,)]}, "give pairs of samples, or lists of two or more"),

@@ -735,3 +735,16 @@ def test_an_array_other_than_the_header_lists(saved):
     np.save(buffer, np.zeros(24, dtype=np.int32))
     replace_entry(saved, "consensus/labels.npy", buffer.getvalue())
     assert_refused(saved, "consensus/labels is not of the shape and type")
+
+
+def test_a_table_with_categories_comes_back(tmp_path):
+    """A column of categories is one column, though it becomes a feature for each of them."""
+    rng = np.random.default_rng(0)
+    groups = rng.integers(3, size=60)
+    frame = pd.DataFrame(6 * rng.normal(size=(3, 2))[groups] + rng.normal(size=(60, 2)), columns=["a", "b"])
+    model = LatentSimplexPosition(random_state=0).fit(frame.assign(kind=np.array(list("xyz"))[groups]))
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.n_features_in_ == 3
+    assert again.feature_names_in_.tolist() == ["a", "b", "kind"]
+    assert np.array_equal(again.labels_, model.labels_)

@@ -70,11 +70,14 @@ class MatchedRows(NamedTuple):
         For each table, its rows in the order of the samples; None where they stay as they are.
     present : (V, n) array or None
         Which samples each table has; None if each has all of them.
+    left_out : frozenset of str
+        The names of samples that some tables have and a join left out.
     """
 
     samples: list[str] | None
     orders: list[list[int] | None]
     present: np.ndarray | None = None
+    left_out: frozenset[str] = frozenset()
 
 
 def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
@@ -84,10 +87,10 @@ def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
     >>> align_rows({"first": first, "second": second})["second"].values.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    samples, orders, _ = match_rows(list(tables), [table.index for table in tables.values()])
+    matched = match_rows(list(tables), [table.index for table in tables.values()])
     return {
-        name: table if samples is None or order is None else table.rows(samples)
-        for (name, table), order in zip(tables.items(), orders, strict=True)
+        name: table if matched.samples is None or order is None else table.rows(matched.samples)
+        for (name, table), order in zip(tables.items(), matched.orders, strict=True)
     }
 
 
@@ -147,7 +150,8 @@ def match_rows(tables: Sequence[str], names: Sequence[list[str] | None], join: s
         if own != samples:
             orders[i] = [places[i][name] for name in samples if name in places[i]]
     present = np.array([[name in places[i] for name in samples] for i in named])
-    return MatchedRows(samples, orders, None if present.all() else present)
+    left_out = frozenset(chain.from_iterable(named.values())).difference(samples)
+    return MatchedRows(samples, orders, None if present.all() else present, left_out)
 
 
 def _check_unique(table: str, names: list[str]) -> None:

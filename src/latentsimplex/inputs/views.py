@@ -53,8 +53,9 @@ class Views(Sequence[Array]):
     """Views of the same samples: ``views[v]`` is a dense float64 array (n, p_v).
 
     Where samples are absent from views, ``present`` (V, n) says which each view has, and ``views[v]`` has rows for
-    these alone. ``varying`` (V,) is which views are not constant, where that is known beforehand, and ``found`` which
-    columns of a table they are, where they were found in one.
+    these alone. ``varying`` (V,) is which views are not constant, where that is known beforehand, ``found`` which
+    columns of a table they are, where they were found in one, and ``left_out`` the names of samples that a join did not
+    keep.
 
     >>> data = as_views({"height": [[1.0], [2.0]], "shape": [[0.0, 1.0], [1.0, 0.0]]})
     >>> len(data), data.n_samples, data.names, data[1].shape
@@ -76,9 +77,15 @@ class Views(Sequence[Array]):
     given: Callable[[int], GivenColumns] | None = None
     found: FoundColumns | None = None
     varying: np.ndarray | None = None
+    left_out: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns were given: one of categories is one, though it has a feature for each."""
+        return sum(self.widths) if self.feature_names is None else len(self.feature_names)
 
     def tables(self, members: Indices) -> Array | WideTable:
         """Return some views that have one number of features as an array (b, n, p), or a wide one: not to change."""
@@ -241,6 +248,7 @@ def _from_parts(
         columns=lambda v: read[v].names,
         units=lambda v: read[v].units,
         present=matched.present,
+        left_out=matched.left_out,
         given=lambda v: GivenColumns(
             len(read[v].encodings or range(tables[v].shape[1])), column_names(parts[v]), read[v].encodings
         ),

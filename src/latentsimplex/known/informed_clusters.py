@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from latentsimplex.auto.cluster_tree import ClusterTree, Level, Node
+from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, Level, Node, take_rows
 from latentsimplex.auto.comparisons import compare_views
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters
 from latentsimplex.auto.splits import FEW_NEIGHBOURS, LEAST_CLUSTER, Split
@@ -68,11 +68,12 @@ class Cut(NamedTuple):
 
 
 def inform_splits(
-    tables: Sequence[Any], shared: SharedClusters, known: Known, workers: Workers
+    tables: Sequence[Any], shared: SharedClusters, known: Known, bounds: Bounds, workers: Workers
 ) -> SharedClusters:
     """Return the clusters that views share, those of the group that labels and links speak of cut and joined by them.
 
-    Where views show no clusters, all of them together are looked at for those that labels ask for.
+    Where views show no clusters, all of them together are looked at for those that labels ask for. The number of
+    clusters stays within its bounds.
     """
     groups = shared.groups
     if not groups and shared.others is not None:
@@ -82,26 +83,63 @@ def inform_splits(
         return shared
     spoken = int(find_spoken_pattern(known, [group.tree.labels for group in groups])[:-1].argmax())
     members, tree = groups[spoken]
-    informed = inform_tree([tables[v] for v in members], tree, tie_samples(known), workers)
+    informed = inform_tree([tables[v] for v in members], tree, tie_samples(known), bounds, workers)
     if informed is tree or informed.n_clusters == 1:
         return shared
     found = [ClusteredViews(members, informed) if group is groups[spoken] else group for group in groups]
     return SharedClusters(found, shared.others if shared.groups else None)
 
 
-def inform_tree(tables: Sequence[Any], tree: ClusterTree, chunks: Chunks, workers: Workers) -> ClusterTree:
-    """Return a tree with clusters cut and joined by what is known, the last of its levels; the same if none are."""
+def inform_tree(
+    tables: Sequence[Any], tree: ClusterTree, chunks: Chunks, bounds: Bounds, workers: Workers
+) -> ClusterTree:
+    """Return a tree with clusters cut and joined by what is known, the last of its levels; the same if none are.
+
+    Samples in none of the views have no cluster, -1, before and after.
+    """
+    n, seen = len(tree.labels), np.flatnonzero(tree.labels >= 0)
+    if len(seen) < n:
+        nodes = [node._replace(rows=np.searchsorted(seen, node.rows)) for node in tree.nodes]
+        some = replace(tree.take(seen), nodes=nodes)
+        theirs = chunks._replace(of_samples=chunks.of_samples[seen])
+        informed = inform_tree([take_rows(X, seen) for X in tables], some, theirs, bounds, workers)
+        return tree if informed is some else informed.spread(seen, n)
     coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison)
-    k = min(FEW_NEIGHBOURS, len(tree.labels) - 1)
+    k = min(FEW_NEIGHBOURS, n - 1)
     graph = join_neighbours([find_neighbours(Z, k, workers) for Z in coordinates], k)
+    labels, nodes = cut_clusters(graph, tree, chunks, bounds.most)
+    labels, joined = join_clusters(labels, chunks, bounds.least)
+    if not joined and labels.max() == tree.labels.max():
+        return tree
+    followed = follow_seeds(walk_on(graph), labels, chunks)
+    if followed.max() + 1 < bounds.least:
+        followed = labels
+    if joined or (followed != labels).any():
+        nodes = []  # clusters that were joined, or have other samples, are no nodes of the tree
+    return replace(tree, levels=[*tree.levels, Level(followed, tree.levels[-1].evidence)], nodes=nodes)
+
+
+def cut_clusters(
+    graph: sparse.csr_matrix, tree: ClusterTree, chunks: Chunks, most: int | None
+) -> tuple[np.ndarray, list[Node]]:
+    """Return the clusters of a tree (n,) cut where chunks part, and its nodes: the cuts that save most come first.
+
+    There are no more than ``most`` clusters; None is no limit.
+    """
     nodes, labels = list(tree.nodes), tree.labels.copy()
-    waiting = [(np.flatnonzero(labels == c), _find_leaf(nodes, labels == c)) for c in range(tree.n_clusters)]
-    while waiting:
-        rows, leaf = waiting.pop()
+    believed: list[tuple[Cut, Indices, int | None]] = []
+
+    def look(rows: Indices, leaf: int | None) -> None:
         refused = nodes[leaf].split if leaf is not None else None
         cut = find_cut(graph[rows][:, rows], rows, chunks, refused)
-        if cut is None or not cut.is_believed:
-            continue
+        if cut is not None and cut.is_believed:
+            believed.append((cut, rows, leaf))
+
+    if most is None or tree.n_clusters < most:
+        for c in range(tree.n_clusters):
+            look(np.flatnonzero(labels == c), _find_leaf(nodes, labels == c))
+    while believed and (most is None or labels.max() + 1 < most):
+        cut, rows, leaf = believed.pop(int(np.argmax([cut.nats for cut, _, _ in believed])))
         pieces = [rows[cut.sides == side] for side in (0, 1)]
         labels[pieces[1]] = labels.max() + 1
         places: list[int | None] = [None, None]
@@ -110,14 +148,9 @@ def inform_tree(tables: Sequence[Any], tree: ClusterTree, chunks: Chunks, worker
             nodes[leaf] = nodes[leaf]._replace(split=split)
             places = [len(nodes), len(nodes) + 1]
             nodes += [Node(piece, leaf, None) for piece in pieces]
-        waiting += zip(pieces, places, strict=True)
-    labels, joined = join_clusters(labels, chunks)
-    if not joined and labels.max() == tree.labels.max():
-        return tree
-    followed = follow_seeds(walk_on(graph), labels, chunks)
-    if joined or (followed != labels).any():
-        nodes = []  # clusters that were joined, or have other samples, are no nodes of the tree
-    return replace(tree, levels=[*tree.levels, Level(followed, tree.levels[-1].evidence)], nodes=nodes)
+        for piece, place in zip(pieces, places, strict=True):
+            look(piece, place)
+    return labels, nodes
 
 
 def _find_leaf(nodes: list[Node], members: np.ndarray) -> int | None:
@@ -236,12 +269,15 @@ def walk_and_count(walk: sparse.csr_matrix, Y: Array) -> Array:
     return met
 
 
-def join_clusters(labels: np.ndarray, chunks: Chunks) -> tuple[np.ndarray, bool]:
-    """Return clusters, those joined of which the same chunk is most that is known, and whether any were."""
+def join_clusters(labels: np.ndarray, chunks: Chunks, least: int = 1) -> tuple[np.ndarray, bool]:
+    """Return clusters, those joined of which the same chunk is most that is known, and whether any were.
+
+    At least ``least`` clusters are left.
+    """
     labels, joined = labels.copy(), False
     while True:
         counts = np.array([chunks.tally(np.flatnonzero(labels == c)) for c in range(labels.max() + 1)])
-        if not counts.size:
+        if not counts.size or len(counts) <= least:
             return labels, joined
         largest, most = counts.argmax(axis=1), counts.max(axis=1)
         clear = (most >= LEAST_JOINED) & (2 * most > counts.sum(axis=1))

@@ -3,14 +3,16 @@
 ========================== ==========================================================================================
 given                      read as
 ========================== ==========================================================================================
-``y``                      a class for each sample; -1, None and missing values are unknown
+``y``                      a class for each sample; -1, also as text, None and missing values are unknown
 ``y``, a dict              classes by sample; those that it does not name are unknown
 links                      pairs (m, 2), or groups of samples: a list of lists, each of two samples or more
 ``(links, weight)``        the same, each counted so many times as sure; one weight, or one for each pair or group
 weight ``inf``             links that are kept to exactly; others may be wrong
 ========================== ==========================================================================================
 
-Samples are given by their index or, where the data name them, by name; a pandas Series of classes is matched by name.
+Samples are given by their index or, where the data name them, by name. A pandas Series of classes whose index has these
+names is matched by name. Names of samples that ``join="inner"`` did not keep are passed over, and so are links of which
+fewer than two samples are left.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from latentsimplex.inputs.views import Views
 
 UNKNOWN = -1
 """The class of a sample that has none."""
+UNKNOWN_TEXTS = ("-1", "-1.0")
+"""The same in a table of text, of whole numbers or not."""
 
 
 class Given(NamedTuple):
@@ -110,8 +114,14 @@ def read_classes(y: Any, views: Views) -> tuple[np.ndarray, Indices]:
     if isinstance(y, Mapping):
         find, named = _sample_finder("y", views), {}
         for sample, each in y.items():
-            named[find(sample)] = each
+            if sample not in views.left_out:
+                named[find(sample)] = each
         y = [named.get(i) for i in range(n)]
+    if isinstance(y, (str, bytes)) or not np.iterable(y):
+        raise ValueError(
+            f"y is {show_value(y)}: give a class for each sample, -1 or None where it is unknown, or a dict that names "
+            "some samples."
+        )
     values = _match_names(y, views) if hasattr(y, "index") and hasattr(y, "to_numpy") else y
     given = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if given and all(isinstance(each, (list, np.ndarray)) and len(each) == 1 for each in given):
@@ -142,23 +152,30 @@ def read_classes(y: Any, views: Views) -> tuple[np.ndarray, Indices]:
 def is_unknown(value: Any) -> bool:
     """Return whether an entry of y stands for no class: None, -1, or a missing value of NumPy or pandas.
 
-    >>> [is_unknown(value) for value in (None, -1, -1.0, float("nan"), 0, "a")]
-    [True, True, True, True, False, False]
+    >>> [is_unknown(value) for value in (None, -1, -1.0, "-1", float("nan"), 0, "a")]
+    [True, True, True, True, True, False, False]
     """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, (bool, np.bool_, str, bytes)):
+    if isinstance(value, str):
+        return value.strip() in UNKNOWN_TEXTS
+    if isinstance(value, (bool, np.bool_, bytes)):
         return False
     return bool(value != value or value == UNKNOWN)
 
 
 def _match_names(y: Any, views: Views) -> Any:
-    """Return the classes of a Series in the order of the samples: by name, where the data name them."""
+    """Return the classes of a Series in the order of the samples: by name, where its index has their names.
+
+    A Series that no one gave names has the numbers 0, 1, ... as its index: it goes by position.
+    """
     names, index = views.sample_names, [str(name) for name in y.index]
-    if names is None or index == [str(i) for i in range(len(index))]:
+    if names is None:
         return y.to_numpy()
     own = dict(zip(index, y.to_numpy(), strict=True))
     lacking = [name for name in names if name not in own]
+    if lacking and index == [str(i) for i in range(len(index))]:
+        return y.to_numpy()
     if lacking:
         raise ValueError(
             f"y names {len(names) - len(lacking)} of the {len(names)} samples and lacks such as {lacking[0]!r}: give a "
@@ -174,10 +191,16 @@ def read_links(name: str, given: Any, views: Views) -> Links:
     if given is None:
         return NO_LINKS
     weight: Any = 1.0
-    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) != 0 and _is_weight(given):
+    if isinstance(given, tuple) and len(given) == 2 and _is_weight(given):
         given, weight = given
-    groups = [list(group) if np.ndim(group) == 1 or _is_group(group) else [] for group in given]
-    weights = np.broadcast_to(np.asarray(weight, dtype=float), (len(groups),)) if groups else np.empty(0)
+    groups = _list_groups(name, given)
+    weights = np.asarray(weight, dtype=float)
+    if weights.ndim and len(weights) != len(groups):
+        raise ValueError(
+            f"{name} has {count_noun(len(groups), 'link')} and {count_noun(len(weights), 'weight')}: give one weight, "
+            "or one for each link."
+        )
+    weights = np.broadcast_to(weights, (len(groups),))
     if not (weights > 0).all():
         raise ValueError(
             f"{name} has a weight of {weights.min():g}: give weights above 0, or inf for links to keep to."
@@ -189,7 +212,7 @@ def read_links(name: str, given: Any, views: Views) -> Links:
             raise ValueError(
                 f"{name} has {show_value(group)} among its groups: give pairs of samples, or lists of two or more."
             )
-        rows = [find(each) for each in group]
+        rows = [find(each) for each in group if not (isinstance(each, str) and each in views.left_out)]
         if len(set(rows)) < len(rows):
             raise ValueError(
                 f"{name} links {show_value(group)}, a sample with itself: name each sample once in a group."
@@ -204,19 +227,34 @@ def read_links(name: str, given: Any, views: Views) -> Links:
     return Links(np.array(list(found), dtype=np.intp), np.array(list(found.values())))
 
 
+def _list_groups(name: str, given: Any) -> list[list[Any]]:
+    """Return the groups of samples that were given, or raise."""
+    if isinstance(given, (str, bytes)) or not np.iterable(given):
+        raise ValueError(f"{name} is {show_value(given)}: give pairs of samples, or lists of two or more.")
+    groups = list(given.to_numpy() if hasattr(given, "to_numpy") else given)
+    for group in groups:
+        if not _is_group(group):
+            raise ValueError(
+                f"{name} has {show_value(group)} among its groups: give pairs of samples, or lists of two or more."
+            )
+    return [list(group) for group in groups]
+
+
 def _is_weight(given: tuple[Any, Any]) -> bool:
-    """Return whether the second of two things is a weight, or one for each link of the first."""
+    """Return whether the second of two things is a weight, or weights: the first then holds groups, and is none."""
     links, weight = given
-    if np.ndim(weight) == 0:
-        return isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
-    numbers = isinstance(weight, (list, np.ndarray)) and all(
-        isinstance(w, (float, np.floating)) for w in weight
-    )
-    return numbers and len(weight) == len(links)
+    if isinstance(links, (str, bytes)) or not np.iterable(links):
+        return False
+    numbers = weight if isinstance(weight, (list, tuple, np.ndarray)) and np.iterable(weight) else [weight]
+    are_numbers = all(isinstance(w, (int, float, np.number)) and not isinstance(w, bool) for w in numbers)
+    return are_numbers and (hasattr(links, "to_numpy") or all(_is_group(each) for each in links))
 
 
 def _is_group(group: Any) -> bool:
-    return isinstance(group, (list, tuple, set, frozenset))
+    """Return whether samples are given together."""
+    return isinstance(group, (list, tuple, set, frozenset)) or (
+        isinstance(group, np.ndarray) and group.ndim == 1
+    )
 
 
 def _sample_finder(name: str, views: Views) -> Any:

@@ -85,7 +85,7 @@ def assemble_results(
         view_names=names,
         sample_names=None if views.sample_names is None else np.array(views.sample_names, dtype=object),
         feature_names=None if views.feature_names is None else np.array(views.feature_names, dtype=object),
-        n_features=sum(views.widths) if views.found is None else len(views.found.views),
+        n_features=views.n_columns if views.found is None else len(views.found.views),
         view_patterns=estimates.view_patterns,
         view_responsibilities=estimates.responsibilities,
         pattern_weights=estimates.weights,

@@ -32,6 +32,16 @@ def warn_of_constant_views(results: Results) -> None:
         )
 
 
+def warn_of_unused_losses(results: Results) -> None:
+    """Warn, on behalf of whoever called fit, of joint losses that joined nothing: the views show no clusters."""
+    if results.n_clusters.max() == 1:
+        warnings.warn(
+            "The views show no clusters, so that losses= had no memberships to join: min_clusters=2 asks for some.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def warn_of_full_labels(known: KnownFindings) -> None:
     """Warn, on behalf of whoever called fit, of a class for each sample: y was ignored once, and is used now."""
     if len(known.classes) and (known.labels >= 0).all():

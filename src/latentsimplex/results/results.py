@@ -311,9 +311,9 @@ def cut_as_fitted(results: Results, data: Any) -> Views:
 
 
 def _check_width(views: Views, results: Results) -> None:
-    if sum(views.widths) != results.n_features:  # in scikit-learn's words, which its checks look for
+    if views.n_columns != results.n_features:  # in scikit-learn's words, which its checks look for
         raise ValueError(
-            f"X has {sum(views.widths)} features, but LatentSimplexPosition is expecting {results.n_features} features "
+            f"X has {views.n_columns} features, but LatentSimplexPosition is expecting {results.n_features} features "
             "as input: give the data of the fit."
         )
 
