@@ -188,6 +188,17 @@ def load_stored(part: Any, label: str) -> Any:
     return pandas.DataFrame(cells).set_axis(table.names, axis=1).set_axis(rows, axis=0)
 
 
+def collect_frame(frame: Any, label: str) -> Any:
+    """Return a polars LazyFrame once it is computed."""
+    try:
+        return frame.collect()
+    except Exception as error:  # polars has a family of its own for faults of a query
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(
+            f"{label} is a LazyFrame that polars cannot compute ({reason}): correct its query."
+        ) from error
+
+
 def open_parquet(path: Path, label: str) -> ParquetTable:
     """Return the table in a folder of Parquet files, or in one file."""
     import_optional("pyarrow", "Reading Parquet", "containers")

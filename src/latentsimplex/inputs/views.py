@@ -45,7 +45,7 @@ from latentsimplex.inputs.id_columns import check_id_columns
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.named_table import MatchedRows, check_handful, check_lengths, match_rows
 from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
-from latentsimplex.inputs.stored_tables import load_stored, open_group
+from latentsimplex.inputs.stored_tables import collect_frame, load_stored, open_group
 
 
 @dataclass(frozen=True)
@@ -335,18 +335,7 @@ def open_part(part: Any, label: str) -> Any:
     if isinstance(part, (str, os.PathLike)) or hasattr(part, "compute"):
         return load_stored(part, label)
     is_lazy = hasattr(part, "collect") and is_instance_of(part, "polars", "LazyFrame")
-    return _collect(part, label) if is_lazy else part
-
-
-def _collect(frame: Any, label: str) -> Any:
-    """Return a polars LazyFrame once it is computed."""
-    try:
-        return frame.collect()
-    except Exception as error:  # polars has a family of its own for faults of a query
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(
-            f"{label} is a LazyFrame that polars cannot compute ({reason}): correct its query."
-        ) from error
+    return collect_frame(part, label) if is_lazy else part
 
 
 def _has_missing(table: Any) -> bool:
