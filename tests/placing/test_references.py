@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.base.threads import Workers
 from latentsimplex.inputs.views import as_views
 from latentsimplex.placing import references
@@ -54,6 +55,18 @@ def test_of_many_samples_some_of_each_cluster_are_kept(fit, monkeypatch):
     placed = place(found, [views[v] for v in range(4)])
     assert (placed.memberships[0].argmax(axis=1) == labels).mean() > 0.95
     assert np.abs(placed.memberships[0] - memberships[0]).mean() < 0.03
+
+
+def test_of_many_views_of_a_pattern_some_are_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(references, "MOST_VIEWS", 8)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=80)
+    columns = 6.0 * labels[:, None] + rng.normal(size=(80, 20))
+    model = LatentSimplexPosition(views="columns", random_state=0).fit(columns)
+    assert len(model.results_.references.comparisons) == 8
+    assert np.array_equal(model.predict(columns), model.labels_)
+    model.save(tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model").predict(columns), model.labels_)
 
 
 def test_a_view_is_learnt_alike_whatever_others_there_are(fit):

@@ -15,7 +15,12 @@ from latentsimplex.engines.sharded_views import ShardedViews
 from latentsimplex.inputs.views import Views
 from latentsimplex.placing.comparison import Comparison, Way
 from latentsimplex.placing.neighbour_opinions import Neighbourhood, crowded_views, learn_neighbourhood
-from latentsimplex.placing.references import References, draw_references, learn_comparisons
+from latentsimplex.placing.references import (
+    References,
+    draw_references,
+    learn_comparisons,
+    list_placing_views,
+)
 from latentsimplex.results.results import Results
 
 
@@ -48,7 +53,7 @@ def keep_references_of_shards(cluster: Cluster, sharded: ShardedViews, results: 
     """Return what places new samples, as :func:`latentsimplex.placing.references.keep_references` does."""
     views = sharded.views
     rows = draw_references(views, results.pattern_labels)
-    members = [np.flatnonzero(results.view_patterns == l) for l in range(len(results.memberships))]
+    members = list_placing_views(results.view_patterns, len(results.memberships))
     clustered = [l for l, W in enumerate(results.memberships) if W.shape[1] > 1]
     learnt: dict[int, list[Any]] = {}
     known = []

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.auto.neighbour_votes import draw_landmarks
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.mixed_columns import GivenColumns
@@ -23,6 +24,9 @@ from latentsimplex.placing.neighbour_opinions import Neighbourhood, Placed, lear
 
 MOST_REFERENCES, LEAST_OF_CLUSTER = 5000, 20
 """Samples that are kept, and the fewest of each cluster among them."""
+MOST_VIEWS = 500
+"""Views of a pattern that new samples are placed by, where it has more: a mean over so many is known to a twentieth of
+the spread of one. All of 50,000 would take most of the time of a fit."""
 
 
 class PlacedSamples(NamedTuple):
@@ -43,10 +47,10 @@ class References:
     given : list of GivenColumns
         The columns that each view was given as.
     comparisons : dict of Comparison
-        Of each view whose pattern has clusters, by its index.
+        Of each of these views whose pattern has clusters, by its index.
     neighbourhoods : list of Neighbourhood, or None for a pattern without clusters
     members : list of (views,) arrays
-        The views of each pattern.
+        The views of each pattern, or some of them where they are many.
     """
 
     rows: Indices
@@ -81,7 +85,7 @@ def keep_references(
 ) -> References:
     """Return what places new samples, given the views of a fit, its similarity and what it found."""
     rows = draw_references(views, pattern_labels)
-    members = [np.flatnonzero(view_patterns == l) for l in range(len(memberships))]
+    members = list_placing_views(view_patterns, len(memberships))
     comparisons: dict[int, Comparison] = {}
     neighbourhoods: list[Neighbourhood | None] = []
     for own, W in zip(members, memberships, strict=True):
@@ -94,6 +98,12 @@ def keep_references(
         neighbourhoods.append(learn_neighbourhood(coordinates, W[rows], W.mean(axis=0), workers))
     given = [views.find_given(v) for v in range(len(views))]
     return References(rows, given, dict(sorted(comparisons.items())), neighbourhoods, members)
+
+
+def list_placing_views(view_patterns: np.ndarray, n_patterns: int) -> list[Indices]:
+    """Return the views of each pattern that new samples are placed by: all, or some where they are many."""
+    every = [np.flatnonzero(view_patterns == l) for l in range(n_patterns)]
+    return [own[sample_rows(len(own), MOST_VIEWS)] for own in every]
 
 
 def draw_references(views: Views, pattern_labels: np.ndarray) -> Indices:

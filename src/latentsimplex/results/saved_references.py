@@ -17,7 +17,7 @@ from latentsimplex.inputs.mixed_columns import ColumnEncoding, GivenColumns
 from latentsimplex.inputs.numbers import LARGEST
 from latentsimplex.placing.comparison import FARTHEST, Comparison, Way
 from latentsimplex.placing.neighbour_opinions import SHARPNESSES, THINNEST, Neighbourhood, crowded_views
-from latentsimplex.placing.references import References
+from latentsimplex.placing.references import References, list_placing_views
 from latentsimplex.results.zip_archive import require
 
 ARRAYS: dict[str, tuple[str, int]] = {
@@ -108,7 +108,7 @@ def restore_references(
         require(
             own[name].dtype.kind == kind and own[name].ndim == n_axes, f"references/{name} is something else"
         )
-    members = [np.flatnonzero(view_patterns == l) for l in range(len(memberships))]
+    members = list_placing_views(view_patterns, len(memberships))
     clustered = [W.shape[1] > 1 for W in memberships]
     rows, kept = own["rows"], own["kept"]
     require(
@@ -117,7 +117,7 @@ def restore_references(
     wanted = np.sort(
         np.concatenate([each for each, has in zip(members, clustered, strict=True) if has] or [kept[:0]])
     )
-    require(np.array_equal(kept, wanted), "references/kept are not the views with clusters")
+    require(np.array_equal(kept, wanted), "references/kept are not views with clusters")
     given = _restore_given(described, own["places"], n_views, n_columns)
     comparisons, coordinates = _restore_comparisons(own, given, len(rows))
     neighbourhoods = [
