@@ -58,6 +58,15 @@ def test_sigterm_is_like_ctrl_c():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+@pytest.fixture
+def heard():
+    """Ctrl-C as in a terminal: a shell has what it runs in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_an_interruption_says_what_it_interrupted():
     with (
         pytest.raises(KeyboardInterrupt, match="reading"),
