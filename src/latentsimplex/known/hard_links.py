@@ -8,9 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.known.known_samples import Known
+from latentsimplex.model.joint_losses import LEAST
 
-LEAST = 1e-12
-"""Memberships are no less than this where they are multiplied."""
 MOST_STEPS = 200_000
 """Assignments of parted samples that are tried before their links are called too many for the clusters."""
 

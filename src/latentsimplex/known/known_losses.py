@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from latentsimplex.known.known_samples import Known
+from latentsimplex.known.posterior import HARD
 from latentsimplex.model.joint_losses import JointLoss, PartialLabels, SampleLinks
-
-HARD = 50.0
-"""What a link that is kept to counts for in a search; it is enforced in the end."""
 
 
 def list_losses(known: Known) -> tuple[JointLoss, ...]:

@@ -34,20 +34,17 @@ from latentsimplex.base.types import Array
 from latentsimplex.known.hard_links import keep_to_links
 from latentsimplex.known.known_samples import Known, Links
 from latentsimplex.known.spoken_pattern import ERROR
+from latentsimplex.model.joint_losses import LEAST, PRIOR_CLASS
 
 PRIOR_LABELS = 20
 """Labels that the share of wrong ones is believed to come from, before there are any."""
-PRIOR_CLASS = 0.1
-"""Samples of each class that a cluster has beforehand, so that no class is impossible."""
 VOUCHED = 1.0
 """Labels of a class in a cluster of others that may all be wrong. Without it, wrong labels pass as classes that
 clusters have a share of: of digits with a tenth of 200 labels wrong, 4% were found wrong then, and 8% now."""
 ROUNDS, LINK_ROUNDS, DAMPING = 30, 60, 0.5
 """Rounds in which the errors of labels settle, rounds of the mean-field equations, and how far each one goes."""
-LEAST = 1e-12
-"""Memberships are no less than this where they are multiplied."""
 HARD = 50.0
-"""What a link that is kept to counts for in mean-field equations; it is enforced afterwards."""
+"""What a link that is kept to counts for in mean-field equations and in a search; it is enforced afterwards."""
 
 
 class Informed(NamedTuple):

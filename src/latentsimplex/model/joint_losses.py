@@ -52,8 +52,10 @@ LINK_ERROR = 0.05
 """The share of links that are wrong."""
 LEAST_EDGES = 1e-9
 """Edges between two clusters are no fewer than this, so that their logarithm is a number."""
-ROUNDS, DAMPING, LEAST = 30, 0.5, 1e-12
-"""Rounds of mean-field equations, how far each one goes, and the least membership that is multiplied."""
+ROUNDS, DAMPING = 30, 0.5
+"""Rounds of mean-field equations, and how far each one goes."""
+LEAST = 1e-12
+"""Memberships are no less than this where they are multiplied."""
 RIDGE = 1.0
 """The precision of the prior on coefficients of standardised covariates."""
 
