@@ -6,7 +6,6 @@ import numpy as np
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.auto.cluster_tree import Level
-from latentsimplex.base.threads import Workers
 from latentsimplex.inputs.views import as_views
 from latentsimplex.placing.references import keep_references
 from latentsimplex.results.consensus import form_consensus
@@ -61,15 +60,14 @@ def made_model(
 def with_references(model, data, views="whole"):
     """The model with what places new samples, as if it had been fitted to these data."""
     found = model.results_
-    with Workers(1) as workers:
-        references = keep_references(
-            as_views(data, views),
-            found.similarity,
-            found.view_patterns,
-            found.memberships,
-            found.pattern_labels,
-            workers,
-        )
+    references = keep_references(
+        as_views(data, views),
+        found.similarity,
+        found.view_patterns,
+        found.memberships,
+        found.pattern_labels,
+        n_jobs=1,
+    )
     return model._show(replace(found, references=references))
 
 

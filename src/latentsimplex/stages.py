@@ -198,8 +198,7 @@ def find_references(views: Views, results: Results, options: Options) -> Referen
     if isinstance(results.similarity, Precomputed):
         return None
     found = (results.view_patterns, results.memberships, results.pattern_labels)
-    with Workers(options.n_jobs) as workers:
-        return keep_references(views, results.similarity, *found, workers)
+    return keep_references(views, results.similarity, *found, options.n_jobs)
 
 
 def choose_reading(

@@ -11,8 +11,8 @@ from latentsimplex.placing.comparison import (
     MOST_COORDINATES,
     Way,
     find_way,
+    learn_alike,
     learn_comparison,
-    learn_lines,
 )
 from latentsimplex.similarity import AutoDiffusion, Diffusion, LocalScaling
 from latentsimplex.similarity.distances import standardise
@@ -95,12 +95,14 @@ def test_a_constant_feature_says_nothing(table):
     np.testing.assert_array_equal(learnt.place(other), Z[:1])
 
 
-def test_views_of_one_feature_are_learnt_at_once_as_one_by_one(table):
-    rows = np.arange(0, 50, 3)
-    for way in (AS_THEY_ARE, STANDARDISED):
-        for j, (learnt, Z) in enumerate(learn_lines(table, way, rows)):
-            alone, coordinates = learn_comparison(table[:, [j]], way, rows)
-            np.testing.assert_allclose(Z, coordinates, rtol=1e-5, atol=1e-6)
-            np.testing.assert_allclose(
-                learnt.place(table[:, [j]]), alone.place(table[:, [j]]), rtol=1e-5, atol=1e-6
-            )
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("way", [AS_THEY_ARE, STANDARDISED, CUT])
+def test_narrow_views_are_learnt_at_once_as_one_by_one(table, p, way):
+    rows, table = np.arange(0, 50, 3), table[:, : 2 * (table.shape[1] // 2)]
+    found = list(learn_alike(table, p, way, rows))
+    assert len(found) == table.shape[1] // p
+    for v, (learnt, Z) in enumerate(found):
+        own = table[:, v * p : (v + 1) * p]
+        alone, coordinates = learn_comparison(own, way, rows)
+        np.testing.assert_allclose(Z, coordinates, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(learnt.place(own), alone.place(own), rtol=1e-5, atol=1e-6)

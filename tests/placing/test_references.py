@@ -7,6 +7,7 @@ from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.base.threads import Workers
 from latentsimplex.inputs.views import as_views
 from latentsimplex.placing import references
+from latentsimplex.placing.neighbour_opinions import learn_neighbourhood
 from latentsimplex.placing.references import keep_references, learn_comparisons
 from latentsimplex.similarity import AutoDiffusion
 
@@ -26,8 +27,7 @@ def fit():
 def keep(fit):
     views, memberships, labels = fit
     patterns = np.array([0, 0, 0, 1])
-    with Workers(1) as workers:
-        return keep_references(views, KERNEL, patterns, memberships, np.array([labels, 0 * labels]), workers)
+    return keep_references(views, KERNEL, patterns, memberships, np.array([labels, 0 * labels]), n_jobs=1)
 
 
 def place(found, tables):
@@ -43,6 +43,21 @@ def test_views_of_patterns_without_clusters_are_not_kept(fit):
     np.testing.assert_allclose(placed.memberships[0], np.tile(fit[1][0].mean(axis=0), (4, 1)))
     assert placed.memberships[1].tolist() == [[1.0]] * 4
     assert not placed.remoteness.any()
+
+
+def test_beliefs_are_learnt_once_and_not_before_they_are_asked_for(fit, monkeypatch):
+    learnt = []
+
+    def learn(*arguments):
+        learnt.append(len(arguments[0]))
+        return learn_neighbourhood(*arguments)
+
+    monkeypatch.setattr(references, "learn_neighbourhood", learn)
+    found = keep(fit)
+    assert not learnt
+    for _ in range(2):
+        place(found, [fit[0][v] for v in range(4)])
+    assert learnt == [3]
 
 
 def test_of_many_samples_some_of_each_cluster_are_kept(fit, monkeypatch):

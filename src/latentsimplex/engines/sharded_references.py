@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +75,7 @@ def keep_references_of_shards(cluster: Cluster, sharded: ShardedViews, results: 
         thinness = [next(rest) if wanted else flat for wanted in crowded_views(coordinates)]
         neighbourhoods[l] = replace(found, coordinates=coordinates, thinness=thinness)
     given = [views.find_given(v) for v in range(len(views))]
-    return References(rows, given, dict(sorted(comparisons.items())), neighbourhoods, members)
+    return References(rows, given, dict(sorted(comparisons.items())), partial(list, neighbourhoods), members)
 
 
 def learn_in_shard(views: Views, members: list[int], kernel: Any, rows: Indices) -> Learnt:

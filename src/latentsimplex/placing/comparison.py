@@ -41,6 +41,11 @@ class Way(NamedTuple):
     by_direction: bool
     as_shares: bool = False
 
+    @property
+    def scales_rows(self) -> bool:
+        """Whether rows are scaled before they are compared."""
+        return self.by_direction or self.as_shares
+
 
 def find_way(kernel: Any, n_features: int) -> Way:
     """Return how a kernel compares views of so many features; those that are not ours are taken to standardise.
@@ -124,17 +129,23 @@ def learn_comparison(table: Array | WideTable, way: Way, rows: Indices) -> tuple
     return learnt, learnt.shorten(Z)
 
 
-def learn_lines(table: Array, way: Way, rows: Indices) -> Iterator[tuple[Comparison, np.ndarray]]:
-    """Yield what :func:`learn_comparison` returns for each column of a table, as a view of its own."""
-    centre, spread = _measure_features(table)
+def learn_alike(table: Array, p: int, way: Way, rows: Indices) -> Iterator[tuple[Comparison, np.ndarray]]:
+    """Yield what :func:`learn_comparison` returns for each p columns of a table, as a view of their own.
+
+    They are a few columns, without missing cells, and rows need no scale.
+    """
+    centre, spread = (each.reshape(-1, p) for each in _measure_features(table))
     factor = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
-    Z = (table[rows] - centre) * factor
-    sizes = Z.var(axis=0)
+    if not way.standardised:
+        widest = spread.max(axis=1, keepdims=True)
+        factor = (spread > 0) / np.where(widest > 0, widest, 1.0)
+    together = Comparison(way, centre.ravel(), factor.ravel(), None, 1.0)
+    Z = together.compare(table[rows])
+    sizes = Z.var(axis=0).reshape(-1, p).sum(axis=1)
     scales = np.where(sizes > 0, 1 / np.sqrt(np.where(sizes > 0, sizes, 1.0)), 1.0)
-    for j, scale in enumerate(scales.tolist()):
-        own = slice(j, j + 1)
-        learnt = Comparison(way, centre[own], factor[own], None, scale)
-        yield learnt, learnt.shorten(Z[:, own])
+    for v, scale in enumerate(scales.tolist()):
+        learnt = Comparison(way, centre[v], factor[v], None, scale)
+        yield learnt, learnt.shorten(Z[:, v * p : (v + 1) * p])
 
 
 def _measure_features(table: Array | WideTable) -> tuple[Array, Array]:

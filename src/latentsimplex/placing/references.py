@@ -2,13 +2,15 @@
 
 References are all samples of a fit, or landmarks where there are many: the same in all views, some of each cluster. New
 samples are placed against them pattern by pattern (:mod:`latentsimplex.placing.neighbour_opinions`); views whose
-pattern has no clusters tell nothing and are not kept.
+pattern has no clusters tell nothing and are not kept. How far neighbours are believed is learnt when it is first asked
+for, by the first prediction or by saving: most fits are never asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +21,9 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.views import Views
-from latentsimplex.placing.comparison import Comparison, Way, find_way, learn_comparison, learn_lines
+from latentsimplex.placing.comparison import Comparison, Way, find_way, learn_alike, learn_comparison
 from latentsimplex.placing.neighbour_opinions import Neighbourhood, Placed, learn_neighbourhood, place_samples
+from latentsimplex.placing.squared_distances import FEW_FEATURES
 
 MOST_REFERENCES, LEAST_OF_CLUSTER = 5000, 20
 """Samples that are kept, and the fewest of each cluster among them."""
@@ -48,7 +51,8 @@ class References:
         The columns that each view was given as.
     comparisons : dict of Comparison
         Of each of these views whose pattern has clusters, by its index.
-    neighbourhoods : list of Neighbourhood, or None for a pattern without clusters
+    learn : callable
+        Gives the neighbourhoods, when they are first asked for.
     members : list of (views,) arrays
         The views of each pattern, or some of them where they are many.
     """
@@ -56,8 +60,13 @@ class References:
     rows: Indices
     given: list[GivenColumns]
     comparisons: dict[int, Comparison]
-    neighbourhoods: list[Neighbourhood | None]
+    learn: Callable[[], list[Neighbourhood | None]]
     members: list[Indices]
+
+    @cached_property
+    def neighbourhoods(self) -> list[Neighbourhood | None]:
+        """How far neighbours are believed in each pattern; None for one without clusters."""
+        return self.learn()
 
     def place(self, tables: Sequence[Any], workers: Workers) -> PlacedSamples:
         """Return the memberships of samples (n, p) in each view, None for one that they lack, rows of NaN for some."""
@@ -81,23 +90,35 @@ def keep_references(
     view_patterns: np.ndarray,
     memberships: Sequence[Array],
     pattern_labels: np.ndarray,
-    workers: Workers,
+    n_jobs: int | None = None,
 ) -> References:
     """Return what places new samples, given the views of a fit, its similarity and what it found."""
     rows = draw_references(views, pattern_labels)
     members = list_placing_views(view_patterns, len(memberships))
-    comparisons: dict[int, Comparison] = {}
-    neighbourhoods: list[Neighbourhood | None] = []
-    for own, W in zip(members, memberships, strict=True):
-        if W.shape[1] == 1:
-            neighbourhoods.append(None)
-            continue
-        learnt = learn_comparisons(views, own.tolist(), kernel, rows)
-        comparisons |= {v: comparison for v, (comparison, _) in zip(own.tolist(), learnt, strict=True)}
-        coordinates = [Z for _, Z in learnt]
-        neighbourhoods.append(learn_neighbourhood(coordinates, W[rows], W.mean(axis=0), workers))
+    clustered = [own for own, W in zip(members, memberships, strict=True) if W.shape[1] > 1]
+    asked = np.sort(np.concatenate([np.empty(0, dtype=np.intp), *clustered])).tolist()
+    learnt = dict(zip(asked, learn_comparisons(views, asked, kernel, rows), strict=True))
+    coordinates = [[learnt[v][1] for v in own.tolist()] if len(own) else [] for own in clustered]
+    known = [(W[rows], W.mean(axis=0)) for W in memberships]
     given = [views.find_given(v) for v in range(len(views))]
-    return References(rows, given, dict(sorted(comparisons.items())), neighbourhoods, members)
+    learn = partial(learn_neighbourhoods, coordinates, known, n_jobs)
+    return References(rows, given, {v: learnt[v][0] for v in asked}, learn, members)
+
+
+def learn_neighbourhoods(
+    coordinates: Sequence[Sequence[np.ndarray]], known: Sequence[tuple[Array, Array]], n_jobs: int | None
+) -> list[Neighbourhood | None]:
+    """Return how far neighbours are believed in each pattern, None for one without clusters.
+
+    Of each pattern, ``known`` are memberships of references (m, g) and shares of clusters (g,); ``coordinates`` (m, r)
+    of each view are those of patterns with clusters.
+    """
+    views = iter(coordinates)
+    with Workers(n_jobs) as workers:
+        return [
+            learn_neighbourhood(next(views), W, shares, workers) if W.shape[1] > 1 else None
+            for W, shares in known
+        ]
 
 
 def list_placing_views(view_patterns: np.ndarray, n_patterns: int) -> list[Indices]:
@@ -115,14 +136,14 @@ def draw_references(views: Views, pattern_labels: np.ndarray) -> Indices:
 def learn_comparisons(
     views: Views, members: Sequence[int], kernel: Any, rows: Indices
 ) -> list[tuple[Comparison, np.ndarray]]:
-    """Return how some views compare samples, and the coordinates of some samples; views of one feature at once."""
-    way = find_way(kernel, 1)
-    plain = not views.has_missing and views.present is None and not way.by_direction
-    lines = [v for v in members if views.widths[v] == 1] if plain else []
-    found = {}
-    if lines:
-        table = np.column_stack([views[v][:, 0] for v in lines])
-        found = dict(zip(lines, learn_lines(table, way, rows), strict=True))
+    """Return how some views compare samples, and the coordinates of some samples; narrow views of one width at once."""
+    found: dict[int, tuple[Comparison, np.ndarray]] = {}
+    for p in sorted({views.widths[v] for v in members if views.widths[v] <= FEW_FEATURES}):
+        alike, way = [v for v in members if views.widths[v] == p], find_way(kernel, p)
+        if views.has_missing or views.present is not None or way.scales_rows:
+            continue
+        table = np.hstack([views[v] for v in alike])
+        found |= zip(alike, learn_alike(table, p, way, rows), strict=True)
     for v in members:
         if v not in found:
             found[v] = learn_from_present(views, v, find_way(kernel, views.widths[v]), rows)

@@ -7,6 +7,7 @@ A file is data from elsewhere, so all of it is checked before references are mad
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def restore_references(
         _restore_neighbourhood(own, l, [coordinates[v] for v in each.tolist()], W, rows) if has else None
         for l, (each, W, has) in enumerate(zip(members, memberships, clustered, strict=True))
     ]
-    return References(rows, given, comparisons, neighbourhoods, members)
+    return References(rows, given, comparisons, partial(list, neighbourhoods), members)
 
 
 def _restore_given(
