@@ -8,6 +8,7 @@ from latentsimplex.auto import _cluster_loops as loops
 from latentsimplex.auto.explained import (
     MOST_SWEEPS,
     explain,
+    explain_each,
     random_vectors,
     refine_labels,
     remaining_divergence,
@@ -380,3 +381,12 @@ def test_spectral_coordinates_of_tensors_up_to_signs():
     found, expected = spectral_coordinates(torch.as_tensor(S), 4), spectral_coordinates(S, 4)
     signs = np.sign((found * expected).sum(axis=0))
     np.testing.assert_allclose(found * signs, expected, atol=1e-8)
+
+
+@KIND
+def test_views_explained_together_are_as_each_alone(kind):
+    f = np.array([random_values(seed, kind) for seed in range(3)])
+    for found, alone in zip(explain_each(f, 4, DIVERGENCES[kind]), f, strict=True):
+        expected = explain(alone, 4, DIVERGENCES[kind])
+        assert np.array_equal(found.labels, expected.labels)
+        np.testing.assert_allclose(found.gains, expected.gains, rtol=1e-6)

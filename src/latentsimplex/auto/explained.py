@@ -45,21 +45,28 @@ def explain(mean_f: Any, g: int, divergence: Divergence) -> Explained:
 
     ``mean_f`` may be a tensor; what is returned is not.
     """
-    return (
-        _explain_tensor(mean_f, g, divergence) if is_tensor(mean_f) else _explain_array(mean_f, g, divergence)
-    )
+    if is_tensor(mean_f):
+        return _explain_tensor(mean_f, g, divergence)
+    return explain_each(mean_f[None], g, divergence)[0]
 
 
-def _explain_array(mean_f: Array, g: int, divergence: Divergence) -> Explained:
+def explain_each(f: Array, g: int, divergence: Divergence) -> list[Explained]:
+    """Return what k = 1..g clusters explain of each of some views, or means of views, with pair values f (b, m).
+
+    Eigenvectors of all are found together: many threads with short calls would wait for the interpreter in turn.
+    """
     from latentsimplex.auto._cluster_loops import cut_and_refine
 
-    mean_f, is_forward = mean_f.astype(np.float32), divergence.name == "forward"
-    F = unpack_pairs(mean_f)
+    f, is_forward = f.astype(np.float32), divergence.name == "forward"
+    squares = np.array([unpack_pairs(one) for one in f])
     # what fits a mean of similarities best is that mean
-    U = spectral_coordinates(F if is_forward else unpack_pairs(divergence.mean(mean_f)), g)
-    rows, starts = sample_rows(len(F), SAMPLED), draw_starts(STARTS, g)
-    remaining, labels = cut_and_refine(F, U, rows, starts, is_forward, LLOYD_ITERATIONS, MOST_SWEEPS)
-    return Explained(remaining[0] - remaining, labels)
+    similarities = squares if is_forward else np.array([unpack_pairs(divergence.mean(one)) for one in f])
+    rows, starts = sample_rows(squares.shape[1], SAMPLED), draw_starts(STARTS, g)
+    found = []
+    for F, U in zip(squares, spectral_coordinates(similarities, g), strict=True):
+        remaining, labels = cut_and_refine(F, U, rows, starts, is_forward, LLOYD_ITERATIONS, MOST_SWEEPS)
+        found.append(Explained(remaining[0] - remaining, labels))
+    return found
 
 
 def _explain_tensor(mean_f: Any, g: int, divergence: Divergence) -> Explained:
@@ -128,17 +135,18 @@ def spectral_clusters(S: Any, k: int) -> np.ndarray:
 def spectral_coordinates(S: Any, g: int) -> Array:
     """Return the leading g eigenvectors (n, g) of the normalised similarity, the largest eigenvalue first.
 
-    They come from products with twice as many vectors, which always start alike, made orthogonal now and then.
+    They come from products with twice as many vectors, which always start alike, made orthogonal now and then. Several
+    similarities (b, n, n) give as many times these vectors.
     """
-    n, linalg = len(S), array_namespace(S).linalg
-    root = S.sum(-1)[:, None] ** 0.5
-    N, Q = S / root / root.T, convert_like(random_vectors(n, min(2 * g, n)), S)
+    n, linalg = S.shape[-1], array_namespace(S).linalg
+    root = S.sum(-1)[..., None] ** 0.5
+    N, Q = S / root / root.swapaxes(-1, -2), convert_like(random_vectors(n, min(2 * g, n)), S)
     for _ in range(ROUNDS):
         for _ in range(PRODUCTS):
             Q = N @ Q + SHIFT * Q
         Q = linalg.qr(Q)[0]
-    vectors = linalg.eigh(Q.T @ (N @ Q))[1]
-    leading = to_host(Q @ vectors)[:, ::-1][:, :g] / to_host(root)
+    vectors = linalg.eigh(Q.swapaxes(-1, -2) @ (N @ Q))[1]
+    leading = to_host(Q @ vectors)[..., ::-1][..., :g] / to_host(root)
     return np.ascontiguousarray(leading, dtype=np.float64)
 
 
@@ -167,7 +175,7 @@ def explain_tables(requests: Sequence[Request], divergence: Divergence, workers:
         kernel, most = batch[0].kernel, batch[0].most_clusters
         kernel, tables = narrow_tables(kernel, join_tables([one.table for one in batch]))
         r = read_exponents(kernel, tables, lambda i: batch[i].name)
-        return [gains_up_to(most, one, divergence) for one in r]
+        return gains_up_to(most, r, divergence)
 
     return [gains for found in workers.map(explain_batch, cut_into_batches(requests)) for gains in found]
 
@@ -183,7 +191,10 @@ def cut_into_batches(requests: Sequence[Request]) -> list[list[Request]]:
     return batches
 
 
-def gains_up_to(most: int, r: Array, divergence: Divergence) -> Array:
-    """Return what k = 2, 3, ... clusters explain of a view with exponents r; fewer than there are samples."""
-    most = min(most, count_samples(len(r)) - 1)
-    return explain(divergence.f(clip_exponents(r)), most, divergence).gains[1:] if most > 1 else np.empty(0)
+def gains_up_to(most: int, r: Array, divergence: Divergence) -> list[Array]:
+    """Return what k = 2, 3, ... clusters explain of views with exponents r (b, m); fewer than there are samples."""
+    most = min(most, count_samples(r.shape[1]) - 1)
+    if most < 2:
+        return [np.empty(0)] * len(r)
+    f = np.array([divergence.f(clip_exponents(one)) for one in r])
+    return [explained.gains[1:] for explained in explain_each(f, most, divergence)]
