@@ -2,9 +2,10 @@
 
 Cases: three weaker views of the digits with 1, 5 and 20 labels of each class, also with a tenth of them wrong; with 2
 and 5% of all pairs linked, and of the pairs of a fifth of the samples; labels about one of three patterns; graphs and
-covariates beside two views, with a weight of 1 and with one that is found; and, with ``--cora``, words and citations. Scores are of samples that nothing was said of, where there are any. Beside the model:
-label spreading on all features, standardised and each view over sqrt(p), with the better of two kernels, and pairwise
-constrained k-means (Basu et al. 2004), which are told the number of classes.
+covariates beside two views, with a weight of 1 and with one that is found; and, with ``--cora``, words and citations.
+Scores are of samples that nothing was said of, where there are any. Beside the model: label spreading on all
+features, standardised and each view over sqrt(p), with the better of two kernels, and pairwise constrained k-means
+(Basu et al. 2004), which are told the number of classes.
 
     python benchmarks/partial_labels.py --draws 10 --out partial_labels.json
 """

@@ -6,7 +6,7 @@ import pytest
 from latentsimplex.datasets import running_example
 from latentsimplex.experiments import EXPERIMENTS, found_views, graph_beside_views, some_labels
 
-SIZES = {"found-views": 90, "some-labels": 60, "graph-beside-views": 60}
+SIZES = {"found-views": 90, "some-labels": 60, "graph-beside-views": 120}
 
 
 @pytest.fixture(scope="module", params=SIZES)

@@ -51,7 +51,7 @@ def weight_of(graph: str) -> str:
 
 
 def draw_graphs(data: Simulation, seed: int) -> dict[str, np.ndarray]:
-    """Return the adjacency of each graph: of the clusters of views 0 and 1, of chance, and of communities of its own."""
+    """Return the adjacency of each graph: of the clusters of views 0 and 1, of chance, and of other communities."""
     rng, truth = np.random.default_rng([seed, 6]), data.labels[0]
     communities = {GOOD: truth, RANDOM: truth, OTHER: rng.permutation(truth)}
     graphs = {}

@@ -9,8 +9,8 @@ m_j      ``messages`` losses x d x n x g  what loss j says of samples whose own 
 omega_j  ``weights``  losses            weights, from 0 to 1
 ======== ============ ================= ======================================================================
 
-Samples are put into parts. The memberships of one part are replaced by the shares of clusters, and minus the gradient of
-a loss there, times its share rho of each pattern, is what it says of them: m_j. By it alone they would be
+Samples are put into parts. The memberships of one part are replaced by the shares of clusters, and minus the gradient
+of a loss there, times its share rho of each pattern, is what it says of them: m_j. By it alone they would be
 
     q_ik ~ pi_k exp(sum_j omega_j m_jik),
 
@@ -68,7 +68,7 @@ def leave_out_unheard(losses: tuple[JointLoss, ...]) -> tuple[JointLoss, ...]:
 
 
 def weigh_losses(losses: tuple[JointLoss, ...], W: Array | None) -> tuple[JointLoss, ...]:
-    """Return losses, those of weight "auto" with the weights that memberships (d, n, g) speak for; None for no clusters.
+    """Return losses, those of weight "auto" with weights that memberships (d, n, g), None without clusters, speak for.
 
     >>> from latentsimplex.model.joint_losses import BlockModel
     >>> graph = BlockModel(np.kron(np.eye(2), np.ones((20, 20))) - np.eye(40), weight="auto")
