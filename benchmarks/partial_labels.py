@@ -1,10 +1,11 @@
 """Measure what labels of some samples, links between samples and a graph beside the views do for a fit.
 
 Cases: three weaker views of the digits with 1, 5 and 20 labels of each class, also with a tenth of them wrong; with 2
-and 5% of all pairs linked, and of the pairs of a fifth of the samples; labels about one of three patterns; and, with
-``--cora``, words and citations. Scores are of samples that nothing was said of, where there are any. Beside the model:
-label spreading on all features, standardised and each view over sqrt(p), with the better of two kernels, and pairwise
-constrained k-means (Basu et al. 2004), which are told the number of classes.
+and 5% of all pairs linked, and of the pairs of a fifth of the samples; labels about one of three patterns; graphs and
+covariates beside two views, with a weight of 1 and with one that is found; and, with ``--cora``, words and citations.
+Scores are of samples that nothing was said of, where there are any. Beside the model: label spreading on all
+features, standardised and each view over sqrt(p), with the better of two kernels, and pairwise constrained k-means
+(Basu et al. 2004), which are told the number of classes.
 
     python benchmarks/partial_labels.py --draws 10 --out partial_labels.json
 """
@@ -27,7 +28,7 @@ from sklearn.semi_supervised import LabelSpreading
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.datasets import load_digits
 from latentsimplex.experiments.model import nmi
-from latentsimplex.model.joint_losses import BlockModel
+from latentsimplex.model.joint_losses import BlockModel, CovariatePrior
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.uncertainty.calibration import pair_reliability
 
@@ -125,9 +126,10 @@ def constrained_kmeans(
     return labels
 
 
-def fit(views: Any, **given: Any) -> LatentSimplexPosition:
-    """Return the default model."""
-    return LatentSimplexPosition(random_state=0).fit(views, **given)
+def fit(views: Any, n_clusters: Any = "auto", min_clusters: int = 1, **given: Any) -> LatentSimplexPosition:
+    """Return the default model, told a number of clusters where one is given."""
+    told = {"n_clusters": n_clusters, "min_clusters": min_clusters}
+    return LatentSimplexPosition(random_state=0, **told).fit(views, **given)
 
 
 def measure_labels(draws: int) -> Iterator[Row]:
@@ -199,6 +201,43 @@ def measure_patterns(draws: int) -> Iterator[Row]:
         }
 
 
+def draw_graph(
+    communities: np.ndarray, within: float, between: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the adjacency of a graph with so many edges within communities and between them."""
+    edges = np.triu(
+        rng.random((len(communities),) * 2) < np.where(communities[:, None] == communities, within, between),
+        1,
+    )
+    return (edges + edges.T).astype(float)
+
+
+def measure_weights(draws: int) -> Iterator[Row]:
+    """Yield scores of two views of three clusters with a graph, or covariates, that tell of the clusters or do not."""
+    n, centres = 240, 3.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    everyone = np.ones(n, dtype=bool)
+    for draw in range(draws):
+        rng = np.random.default_rng([SEED, draw, n])
+        truth, other = rng.integers(3, size=(2, n))
+        views = [centres[truth] + rng.normal(size=(n, 2)) for _ in range(2)]
+        shift = np.array([-1.0, 0.0, 1.0])[truth]
+        beside: dict[str, tuple[Any, Any]] = {
+            "graph of the clusters": (BlockModel, draw_graph(truth, 0.1, 0.02, rng)),
+            "faint graph of the clusters": (BlockModel, draw_graph(truth, 0.06, 0.03, rng)),
+            "random graph": (BlockModel, draw_graph(truth, 0.05, 0.05, rng)),
+            "graph of other communities": (BlockModel, draw_graph(other, 0.2, 0.02, rng)),
+            "covariate of the clusters": (CovariatePrior, shift + 0.5 * rng.normal(size=n)),
+            "five covariates of noise": (CovariatePrior, rng.normal(size=(n, 5))),
+        }
+        alone = fit(views, n_clusters=3, min_clusters=3)
+        yield {"case": "views alone", "draw": draw, **score(alone, truth, everyone)}
+        for name, (loss, told) in beside.items():
+            for weight in (1.0, "auto"):
+                model = fit(views, n_clusters=3, min_clusters=3, losses=loss(told, weight=weight))
+                found = {"weight": model.loss_weights_[0], **score(model, truth, everyone)}
+                yield {"case": f"{name}, weight {weight}", "draw": draw, **found}
+
+
 def measure_cora(path: Path) -> Iterator[Row]:
     """Yield scores on Cora: words, citations as a table, both as views, and words with citations as a graph."""
     with np.load(path, allow_pickle=False) as data:
@@ -211,9 +250,12 @@ def measure_cora(path: Path) -> Iterator[Row]:
         "citations": (graph, {}),
         "both as views": ({"words": words, "citations": graph}, {}),
     }
-    ways["words, citations as a graph"] = (words, {"losses": BlockModel(graph)})
+    for weight in (1.0, "auto"):
+        ways[f"words, citations as a graph, weight {weight}"] = (words, {"losses": BlockModel(graph, weight)})
     for name, (views, given) in ways.items():
-        yield {"case": f"Cora: {name}", "draw": 0, **score(fit(views, **given), truth, everyone)}
+        model = fit(views, **given)
+        weights = {} if model.loss_weights_ is None else {"weight": model.loss_weights_[0]}
+        yield {"case": f"Cora: {name}", "draw": 0, **weights, **score(model, truth, everyone)}
 
 
 def summarise(rows: list[Row]) -> str:
@@ -235,11 +277,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--cases", nargs="+", default=["labels", "links", "patterns"])
+    parser.add_argument("--cases", nargs="+", default=["labels", "links", "patterns", "weights"])
     parser.add_argument("--cora", type=Path, help="A file with citations view00, words view01 and classes y.")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=RuntimeWarning, module="sklearn")
-    measures = {"labels": measure_labels, "links": measure_links, "patterns": measure_patterns}
+    measures = {
+        "labels": measure_labels,
+        "links": measure_links,
+        "patterns": measure_patterns,
+        "weights": measure_weights,
+    }
     rows: list[Row] = []
     for case in options.cases:
         for row in measures[case](options.draws):

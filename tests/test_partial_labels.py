@@ -149,6 +149,53 @@ def test_covariates_join_as_a_prior(far_apart):
     assert adjusted_rand_score(model.labels_, truth) > 0.95
 
 
+def draw_edges(communities, within, between, seed=0):
+    P = np.where(communities[:, None] == communities, within, between)
+    edges = np.triu(np.random.default_rng(seed).random(P.shape) < P, 1)
+    return edges + edges.T
+
+
+def list_many_views(n_views=14, seed=3):
+    """More views than are searched by splits, of three clusters that overlap."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(60) % 3
+    return [4.0 * np.eye(3)[truth] + rng.normal(size=(60, 3)) for _ in range(n_views)], truth
+
+
+@pytest.mark.parametrize("make", [lambda: make_views(distance=4.0, seed=1), list_many_views])
+def test_a_useless_graph_leaves_the_fit_as_it_is_and_a_good_one_counts(make):
+    views, truth = make()
+    rng = np.random.default_rng(5)
+    alone = fit(views)
+    useless = fit(views, losses=BlockModel(draw_edges(rng.permutation(truth), 0.3, 0.02)))
+    assert useless.loss_weights_.tolist() == [0.0]
+    for own, without in zip(useless.memberships_, alone.memberships_, strict=True):
+        np.testing.assert_array_equal(own, without)
+    told = fit(
+        views, losses=[BlockModel(draw_edges(truth, 0.4, 0.01)), CovariatePrior(rng.normal(size=len(truth)))]
+    )
+    assert told.loss_weights_[0] > 0.1
+    assert told.loss_weights_[1] == 0
+    assert not np.array_equal(told.memberships_[0], alone.memberships_[0])
+    assert adjusted_rand_score(told.labels_, truth) >= adjusted_rand_score(alone.labels_, truth)
+
+
+def test_a_weight_that_is_given_is_kept_and_saved(far_apart, tmp_path):
+    views, truth = far_apart
+    model = fit(views, losses=BlockModel(draw_edges(truth, 0.1, 0.1), weight=0.5))
+    assert model.loss_weights_.tolist() == [0.5]
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").loss_weights_.tolist() == [0.5]
+    assert fit(views).loss_weights_ is None
+
+
+def test_losses_without_clusters_have_no_weight():
+    views = [np.random.default_rng(0).normal(size=(N, 2))]
+    with pytest.warns(UserWarning, match="no clusters"):
+        model = fit(views, losses=BlockModel(draw_edges(np.arange(N) % 2, 0.3, 0.01)))
+    assert model.loss_weights_.tolist() == [0.0]
+
+
 def test_losses_of_other_samples_are_refused(far_apart):
     with pytest.raises(ValueError, match=r"losses\[0\] does not fit 150 samples"):
         fit(far_apart[0], losses=[BlockModel(np.zeros((4, 4)))])

@@ -140,10 +140,9 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         The expected RegLoss of the paper's text; of the last stage.
     n_iter_, converged_ : int, bool
         Steps of the curves; with moves, those that lowered the loss.
-    start_losses_ : (n_init,) array
-        The loss that each start of the search ended with.
-    start_agreement_ : (n_init,) array
-        How far each start clusters the samples of the views as the best one does: NMI, mean over views.
+    start_losses_, start_agreement_ : (n_init,) arrays
+        The loss that each start of the search ended with, and how far it clusters the samples of the views as the best
+        one does: NMI, mean over views.
     initial_view_patterns_ : (V,) array
         The k-means start of the run that was kept; -1 for a constant view, -2 for views beyond those that a
         search with moves looks at (100 for each of ``n_patterns``).
@@ -155,11 +154,11 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     placed_ : (patterns, n) array of bool, or None
         Which samples are in some view of each pattern; None if all. Others have the pattern's shares as memberships.
     view_columns_ : list of integer arrays, or None
-        With ``views="discover"``, the columns of each view that was found; columns of noise are in none. It is empty
-        where none was found, and the whole table is one view. None where views were given.
+        With ``views="discover"``, the columns of each view that was found, none where the whole table is one; None
+        where views were given.
     known_ : KnownFindings or None
-        What the fit says of labels and links: the pattern that they speak of, the classes of its clusters, and which
-        are probably wrong (:class:`latentsimplex.known.findings.KnownFindings`); None without any.
+        What the fit says of labels and links (:class:`latentsimplex.known.findings.KnownFindings`); None without any.
+    loss_weights_ : array or None, the weights of ``losses``, as given or as found
     results_ : Results, all of the above as one record
 
     Examples
@@ -205,6 +204,7 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     placed_: np.ndarray | None
     view_columns_: list[np.ndarray] | None
     known_: KnownFindings | None
+    loss_weights_: Array | None
 
     def __init__(
         self,
@@ -287,7 +287,7 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
             so many times; a weight of ``inf`` is kept to exactly.
         losses : list, optional
             Others that join the loss, in the order of the samples: a graph beside the views
-            (:class:`latentsimplex.model.joint_losses.BlockModel`), covariates, or one's own.
+            (:class:`latentsimplex.model.joint_losses.BlockModel`), covariates, or one's own (``loss_weights_``).
 
         Returns
         -------

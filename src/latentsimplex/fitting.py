@@ -55,7 +55,8 @@ class Found(NamedTuple):
 
     ``searched`` are the views that the search looked at, ``informative`` those of the last stage, constant ones left
     out of both; ``members`` are the views that were read for it, in order, or None for all of them. ``trees`` has the
-    levels of clusters and their evidence, where splits were looked for.
+    levels of clusters and their evidence, where splits were looked for. ``losses`` are those that joined, with the
+    weights that were found for them.
     """
 
     search: Search | None
@@ -65,6 +66,7 @@ class Found(NamedTuple):
     reading: Reading
     stages: tuple[Stage, ...]
     trees: PatternTrees | None = None
+    losses: tuple[JointLoss, ...] = ()
 
 
 class Asked(NamedTuple, Generic[T]):

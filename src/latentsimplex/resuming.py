@@ -59,7 +59,7 @@ def fingerprint_given(given: Given, views: Views) -> str:
         parts += [known.classes.tolist(), known.labels, *known.must, *known.cannot]
     some = np.random.default_rng(0).dirichlet(np.ones(3), size=(1, n))
     for other in () if given.losses is None else check_losses(given.losses, n):
-        parts += [type(other).__name__, float(other.weight), *other.value_and_gradient(some)]
+        parts += [type(other).__name__, str(other.weight), *other.value_and_gradient(some)]
     return make_key(*parts)
 
 

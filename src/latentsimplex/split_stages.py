@@ -19,6 +19,7 @@ from latentsimplex.fitting import Fitting, Found, Reading
 from latentsimplex.known.known_samples import Known
 from latentsimplex.known.posterior import judge_memberships
 from latentsimplex.model.joint_losses import settle_with_losses
+from latentsimplex.model.loss_weights import leave_out_unheard, weigh_losses
 from latentsimplex.model.problem import NEVER
 from latentsimplex.pairs.absent_pairs import follow_labels
 from latentsimplex.results.estimates import PatternTrees
@@ -77,7 +78,8 @@ def refine_splits(
     if not groups:
         reading = Reading(choices, kernel, None)
         stage = fitting.record_stage("search", reading, 1.0, len(varying))
-        return Found(None, varying, np.empty(0, dtype=np.intp), None, reading, (stage,), trees)
+        unheard = weigh_losses(losses, None)
+        return Found(None, varying, np.empty(0, dtype=np.intp), None, reading, (stage,), trees, unheard)
     fitting.listener.stage("refining memberships")
     is_broad = kernel.scale == "broad"
     if is_broad and "as shares" not in dict(kernel.features).values():
@@ -123,14 +125,15 @@ def refine_splits(
             for each in zip(groups, fit.state.W, strict=True)
         ]
     )
-    if losses:
-        W = settle_with_losses(losses, W)
+    losses = weigh_losses(losses, W)
+    if heard := leave_out_unheard(losses):
+        W = settle_with_losses(heard, W)
     fit = fit._replace(state=fit.state._replace(W=W))
     found_with = Reading(choices, found_by, None)
     first = fitting.record_stage("search", found_with, stage.temperature, len(varying))
     first = replace(first, search="splits", evidence=max(tree.strength for tree in trees.patterns))
     search = Search(fit, start, np.array([fit.loss_curve[-1]]), np.ones(1))
-    return Found(search, varying, informative, None, reading, (first, stage), trees)
+    return Found(search, varying, informative, None, reading, (first, stage), trees, losses)
 
 
 def settle_memberships(

@@ -37,6 +37,7 @@ from latentsimplex.known.known_losses import list_losses
 from latentsimplex.known.known_samples import NOTHING, Given, Known, read_known
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.joint_losses import check_losses
+from latentsimplex.model.loss_weights import WeightedLoss, has_given_weight, leave_out_unheard, weigh_losses
 from latentsimplex.model.problem import NOBODY, Listener, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.memory_budget import (
@@ -112,10 +113,11 @@ def run_stages(
         )
         found = find_patterns(fitting, candidates, known)
         if found.members is not None:
-            found = take_in_all_views(fitting, found)
+            found = take_in_all_views(replace(fitting, losses=leave_out_unheard(found.losses)), found)
     told = (found.stages, options.settings, found.trees, known)
     results = assemble_results(views, found.search, found.searched, found.informative, *told)
-    return replace(results, references=find_references(views, results, options))
+    weights = np.array([other.weight for other in found.losses], dtype=float) if losses else None
+    return replace(results, references=find_references(views, results, options), loss_weights=weights)
 
 
 def read_views(X: Any, options: Options) -> Views:
@@ -183,14 +185,19 @@ def find_patterns(
             shared = inform_splits(tables, shared, known, find_bounds(fitting), fitting.workers)
         return refine_splits(fitting, shared, candidates, known)
     reading, members = choose_reading(fitting, candidates)
-    # labels and links say where to look: memberships are what the views say there
-    searching = fitting if known is None else replace(fitting, losses=fitting.losses + list_losses(known))
+    # labels and links say where to look: memberships are what the views say there, and losses whose weight is found
+    # join once there are clusters to tell it by
+    given = leave_out_unheard(tuple(other for other in fitting.losses if has_given_weight(other)))
+    searching = replace(fitting, losses=given if known is None else given + list_losses(known))
     found = search_for_patterns(searching, reading, members)
+    losses = weigh_losses(fitting.losses, None if found.search is None else found.search.fit.state.W)
+    heard = leave_out_unheard(losses)
+    fitting, is_new = replace(fitting, losses=heard), any(isinstance(other, WeightedLoss) for other in heard)
     if wants_refinement(found):
-        return refine_memberships(fitting, found)
-    if found.search is not None and (views.present is not None or known is not None):
-        return fill_again(fitting, found)
-    return found
+        found = refine_memberships(fitting, found)
+    elif found.search is not None and (views.present is not None or known is not None or is_new):
+        found = fill_again(fitting, found)
+    return found._replace(losses=losses)
 
 
 def find_references(views: Views, results: Results, options: Options) -> References | None:
@@ -295,4 +302,4 @@ def take_in_all_views(fitting: Fitting, found: Found) -> Found:
         fitting.follow(before, found.informative),
     )
     search = found.search._replace(fit=fit)
-    return Found(search, found.searched, informative, None, found.reading, (*found.stages, stage))
+    return found._replace(search=search, informative=informative, members=None, stages=(*found.stages, stage))

@@ -50,7 +50,15 @@ FILES = {
     },
 }
 
-TESTED_ELSEWHERE = {"views-50k", "digits", "brain", "leukaemia"}
+TESTED_ELSEWHERE = {
+    "views-50k",
+    "digits",
+    "brain",
+    "leukaemia",
+    "found-views",
+    "some-labels",
+    "graph-beside-views",
+}
 
 
 def cells(table, **where):

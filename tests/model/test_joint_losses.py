@@ -36,7 +36,7 @@ def make_losses(seed=0, n=N):
         "labels": PartialLabels(rng.integers(-1, 3, size=n), 3),
         "links": SampleLinks(pairs, np.array([True, False, True, False]), np.array([1.0, 2.0, 0.5, 1.0])),
         "graph": BlockModel(random_graph(rng, n), weight=0.3),
-        "covariates": CovariatePrior(rng.normal(size=(n, 2))),
+        "covariates": CovariatePrior(rng.normal(size=(n, 2)), weight=1.0),
     }
 
 
@@ -172,6 +172,17 @@ def test_a_heavy_loss_is_obeyed():
     [
         ([3], TypeError, r"losses\[0\] is a int: give a BlockModel"),
         ([BlockModel(np.zeros((4, 4)))], ValueError, r"losses\[0\] does not fit 5 samples"),
+        ([BlockModel(np.zeros((5, 5)), -1.0)], ValueError, r"losses\[0\] has the weight -1.0: give a number"),
+        (
+            [BlockModel(np.zeros((5, 5)), "much")],
+            ValueError,
+            r"losses\[0\] has the weight 'much': give a num",
+        ),
+        (
+            [BlockModel(np.zeros((5, 5)), np.inf)],
+            ValueError,
+            r"losses\[0\] has the weight inf: give a number",
+        ),
     ],
 )
 def test_losses_that_cannot_join(given, error, message):
@@ -208,4 +219,4 @@ def test_memberships_settle_with_losses():
 def test_edges_pull_a_sample_to_its_neighbours():
     A = np.kron(np.eye(2), np.ones((4, 4))) - np.eye(8)
     prior = np.array([[[0.95, 0.05]] * 3 + [[0.4, 0.6]] + [[0.05, 0.95]] * 4])
-    assert settle_with_losses((BlockModel(A),), prior)[0, 3, 0] > 0.9
+    assert settle_with_losses((BlockModel(A, weight=1.0),), prior)[0, 3, 0] > 0.9

@@ -1,11 +1,25 @@
 """The paper's experiments, each run over seeds and written as tables and figures.
 
->>> list(EXPERIMENTS)
+Those of its discussion, for which it has no numbers, come last.
+
+>>> list(EXPERIMENTS)[:7]
 ['running-example', 'consensus-example', 'table1', 'views-50k', 'digits', 'brain', 'leukaemia']
+>>> list(EXPERIMENTS)[7:]
+['found-views', 'some-labels', 'graph-beside-views']
 """
 
 from latentsimplex.base.table import Table
-from latentsimplex.experiments import consensus_example, digits, genes, running_example, table1, views_50k
+from latentsimplex.experiments import (
+    consensus_example,
+    digits,
+    found_views,
+    genes,
+    graph_beside_views,
+    running_example,
+    some_labels,
+    table1,
+    views_50k,
+)
 from latentsimplex.experiments.result import Experiment, Result
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -34,6 +48,16 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "leukaemia": Experiment(
         "The same with the bundled leukaemia data", genes.run_leukaemia, options=("n_views",)
+    ),
+    "found-views": Experiment(
+        "Section 6: views found among the columns of one table, against columns as views", found_views.run
+    ),
+    "some-labels": Experiment(
+        "Section 6: labels of some samples, against none and against label spreading", some_labels.run
+    ),
+    "graph-beside-views": Experiment(
+        "Section 6: a graph beside the views that tells of clusters, and two that do not",
+        graph_beside_views.run,
     ),
 }
 

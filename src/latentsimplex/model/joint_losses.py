@@ -9,7 +9,8 @@ symbol       name                     shape      meaning
 W            ``W``                    d x n x g  memberships of patterns
 L_j(W^(l))   values                   d          loss j of each pattern, in nats
 rho_jl       ``shares``               losses x d Pr(loss j speaks of pattern l) = softmax(-L_j) over patterns
-omega_j      ``weight``                          how much a nat of loss j counts beside one of the views
+omega_j      ``weight``                          how much a nat of loss j counts beside one of the views; given, or
+                                                 found (:mod:`latentsimplex.model.loss_weights`)
 ============ ======================== ========== ============================================================
 
 A loss speaks of one pattern, and which one is found: EM descends, beside what it does of the views,
@@ -58,14 +59,19 @@ LEAST = 1e-12
 """Memberships are no less than this where they are multiplied."""
 RIDGE = 1.0
 """The precision of the prior on coefficients of standardised covariates."""
+BY_EVIDENCE = "auto"
+"""The weight of a loss that is to be found (:mod:`latentsimplex.model.loss_weights`)."""
 
 
 class JointLoss(Protocol):
-    """Another loss in the memberships of a pattern; ``weight`` is what a nat of it counts beside one of the views."""
+    """Another loss in the memberships of a pattern; ``weight`` is what a nat of it counts beside one of the views.
+
+    A loss that is given to a fit may have the weight "auto": it is found before the loss joins.
+    """
 
     @property
-    def weight(self) -> float:
-        """What a nat of the loss counts."""
+    def weight(self) -> Any:
+        """What a nat of the loss counts: a number that is no less than 0."""
 
     def value_and_gradient(self, W: Array) -> tuple[Array, Array]:
         """Return values (d,) and gradients (d, n, g) for memberships (d, n, g)."""
@@ -133,7 +139,8 @@ class BlockModel:
     """A graph of the samples by its adjacency (n, n), dense or sparse: a stochastic blockmodel corrected for degrees.
 
     Edges are counts with means d_i d_j B_kl, d the degrees and B_kl what clusters k and l have of edges beyond those:
-    the profile likelihood of Karrer and Newman (2011), with memberships in place of labels.
+    the profile likelihood of Karrer and Newman (2011), with memberships in place of labels. ``weight`` is a number, or
+    "auto" to find it.
 
     >>> pairs = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
     >>> loss = BlockModel(pairs)
@@ -144,7 +151,7 @@ class BlockModel:
     """
 
     adjacency: Any
-    weight: float = 1.0
+    weight: Any = BY_EVIDENCE
 
     def __post_init__(self) -> None:
         given = self.adjacency
@@ -184,6 +191,8 @@ class BlockModel:
 class CovariatePrior:
     """Covariates of the samples (n, p): clusters are as probable beforehand as softmax(x b) says, b learned.
 
+    ``weight`` is a number, or "auto" to find it.
+
     >>> age = np.array([[20.0], [30.0], [60.0], [70.0]])
     >>> values, _ = CovariatePrior(age).value_and_gradient(np.eye(2)[[[0, 0, 1, 1], [0, 1, 0, 1]]])
     >>> bool(values[0] < values[1])
@@ -191,7 +200,7 @@ class CovariatePrior:
     """
 
     covariates: Any
-    weight: float = 1.0
+    weight: Any = BY_EVIDENCE
 
     def __post_init__(self) -> None:
         X = np.asarray(self.covariates, dtype=float)
@@ -259,6 +268,7 @@ def check_losses(losses: Any, n_samples: int) -> tuple[JointLoss, ...]:
                 f"losses[{j}] is a {type(other).__name__}: give a BlockModel, a CovariatePrior, or an object with "
                 "weight, value_and_gradient(W) and take(rows)."
             )
+        check_weight(other.weight, j)
         even = np.full((1, n_samples, 2), 0.5)
         try:
             values, gradient = other.value_and_gradient(even)
@@ -271,6 +281,15 @@ def check_losses(losses: Any, n_samples: int) -> tuple[JointLoss, ...]:
                 "and return values (d,) and gradients (d, n, g)."
             )
     return given
+
+
+def check_weight(weight: Any, j: int) -> None:
+    """Raise ValueError for what is no weight of loss j."""
+    is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+    if weight != BY_EVIDENCE and not (is_number and 0 <= weight < np.inf):
+        raise ValueError(
+            f'losses[{j}] has the weight {weight!r}: give a number that is no less than 0, or "auto" to find it.'
+        )
 
 
 def share_losses(losses: tuple[JointLoss, ...], W: Array) -> tuple[float, Array]:

@@ -53,6 +53,7 @@ FITTED = {
     "placed_": "placed",
     "view_columns_": "view_columns",
     "known_": "known",
+    "loss_weights_": "loss_weights",
 }
 """The attributes of a fitted estimator, and what each is called in its results."""
 
@@ -132,6 +133,8 @@ class Results:
         Where views were found in a table, the view of each column and what the clusters of views explain of it.
     known : KnownFindings or None
         What the fit says of labels and links that were given; None without any.
+    loss_weights : array or None
+        The weight of each joint loss; None without any.
     references : References or None
         What places new samples, rows of the data among it; None where that was left out of a file, or cannot be.
     """
@@ -163,6 +166,7 @@ class Results:
     found_columns: FoundColumns | None = None
     references: References | None = None
     known: KnownFindings | None = None
+    loss_weights: Array | None = None
 
     def __repr__(self) -> str:
         clusters = ", ".join(map(str, self.n_clusters))

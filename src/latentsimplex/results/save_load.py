@@ -105,6 +105,7 @@ def save_results(results: Results, path: str | os.PathLike[str], predict: bool =
         "names": {name: _as_list(getattr(results, name)) for name in NAMES},
         "columns": None,
         "known": describe_known(results.known),
+        "loss_weights": None if results.loss_weights is None else results.loss_weights.tolist(),
     }
     arrays = _collect_arrays(results)
     if results.known is not None:
@@ -362,8 +363,18 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Results:
         settings=decode_parameters(header["parameters"]),
         references=_restore_references(header, arrays),
         known=restore_known(header.get("known"), arrays, arrays["pattern_labels"].shape),
+        loss_weights=_restore_weights(header.get("loss_weights")),
         **fields,
     )
+
+
+def _restore_weights(weights: Any) -> np.ndarray | None:
+    """Return the weights of joint losses, where the file has any; files of before have none."""
+    if weights is None:
+        return None
+    of_numbers = isinstance(weights, list) and all(type(own) is float and own >= 0 for own in weights)
+    require(of_numbers and np.isfinite(weights).all(), "loss_weights are no weights")
+    return np.array(weights)
 
 
 def _restore_references(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> References | None:
