@@ -36,7 +36,7 @@ from latentsimplex.known.informed_clusters import inform_splits
 from latentsimplex.known.known_losses import list_losses
 from latentsimplex.known.known_samples import NOTHING, Given, Known, read_known
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.joint_losses import check_losses
+from latentsimplex.model.joint_losses import JointLoss, check_losses
 from latentsimplex.model.problem import NOBODY, Listener, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.memory_budget import (
@@ -81,8 +81,7 @@ def run_stages(
     ``given`` is what is known of samples, and losses that join.
     """
     progress, views = listen_to(options), read_views(X, options)
-    known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
-    losses = () if given.losses is None else check_losses(given.losses, views.n_samples)
+    known, losses = read_given(given, views)
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
@@ -125,6 +124,12 @@ def read_views(X: Any, options: Options) -> Views:
         return leave_out_wordless(views)
     options.check_search()
     return views
+
+
+def read_given(given: Given, views: Views) -> tuple[Known | None, tuple[JointLoss, ...]]:
+    """Return what is known of samples, None if that is nothing, and the losses that join."""
+    known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
+    return known, () if given.losses is None else check_losses(given.losses, views.n_samples)
 
 
 def open_views(X: Any, options: Options) -> Views:
