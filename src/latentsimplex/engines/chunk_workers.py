@@ -1,7 +1,7 @@
 """Chunks of samples on the workers of a cluster: the same functions as threads run, the same chunks, the same bits.
 
-What all chunks need, the state, is sent to each worker once; chunks follow, a few more than there are threads at a time,
-so that neither the scheduler nor who asks holds many. Results come back in the order of the chunks.
+What all chunks need, the state, is sent to each worker once; chunks follow, a few more than there are threads at a
+time, so that neither the scheduler nor who asks holds many. Results come back in the order of the chunks.
 """
 
 from __future__ import annotations
