@@ -1,5 +1,7 @@
 """Chunks of samples on the workers of a cluster: searches of neighbours, new samples, and labels beside them."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def test_chunks_cover_all_cells():
     chunks = cut_into_chunks(starts)
     assert chunks[0][0] == 0
     assert chunks[-1][1] == len(starts) - 1
-    assert all(one[1] == other[0] for one, other in zip(chunks, chunks[1:], strict=False))
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(chunks))
 
 
 @pytest.fixture(scope="module")
