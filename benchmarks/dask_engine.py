@@ -206,7 +206,7 @@ def measure_traffic(arguments: argparse.Namespace) -> dict[str, Any]:
     submit, gather, pass_over = Cluster.submit, Cluster.gather, ShardedPairs.pass_over
 
     def count_submitted(self: Cluster, function: Any, *given: Any) -> Any:
-        if passes and function.__name__ == "keep_visit":
+        if passes and function.__name__ == "give_back":
             sent.append(sum(len(pickle.dumps(each)) for each in given))
         return submit(self, function, *given)
 

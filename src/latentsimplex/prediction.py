@@ -10,10 +10,12 @@ import numpy as np
 
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
+from latentsimplex.engines.chunk_workers import find_workers
 from latentsimplex.inputs.column_groups import is_word
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.named_table import match_rows
 from latentsimplex.inputs.views import Views, as_views, is_collection
+from latentsimplex.placing.comparison import CHUNK
 from latentsimplex.placing.new_samples import read_new_samples
 from latentsimplex.placing.new_views import AssignedViews, KnownPatterns, assign_views
 from latentsimplex.placing.references import References
@@ -49,8 +51,11 @@ class Prediction(NamedTuple):
     sample_names: list[str] | None
 
 
-def predict_samples(results: Results, data: Any, n_jobs: int | None = None) -> Prediction:
-    """Return labels and memberships of new samples, in any form that :mod:`latentsimplex.placing.new_samples` reads."""
+def predict_samples(results: Results, data: Any, n_jobs: int | None = None, engine: Any = None) -> Prediction:
+    """Return labels and memberships of new samples, in any form that :mod:`latentsimplex.placing.new_samples` reads.
+
+    Very many are placed by the workers of a cluster, if there is an engine.
+    """
     references = find_references(results)
     settings = results.settings
     new = read_new_samples(
@@ -62,7 +67,7 @@ def predict_samples(results: Results, data: Any, n_jobs: int | None = None) -> P
         settings.get("join", "strict"),
         find_table_columns(results),
     )
-    with Workers(n_jobs) as workers:
+    with find_workers(engine if new.n_samples > CHUNK else None, n_jobs) as workers:
         placed = references.place(new.tables, workers)
     weights = results.consensus.weights
     labels = label_new_samples(
@@ -108,6 +113,7 @@ class PlacesNewData:
     """The methods of a fitted estimator that take samples, or views, that it was not fitted to."""
 
     n_jobs: int | None
+    engine: Any
 
     def predict(self, X: Any, return_unlike: bool = False) -> Any:
         """Return consensus labels (m,) of new samples, each placed by itself against those of the fit.
@@ -124,7 +130,7 @@ class PlacesNewData:
             Return also whether each sample (m,) is unlike anything that the fit had seen: farther from its nearest
             samples than 99% of these are among themselves, in every pattern that has a part in the consensus.
         """
-        found = predict_samples(results_of(self), X, self.n_jobs)
+        found = predict_samples(results_of(self), X, self.n_jobs, self.engine)
         return (found.labels, found.consensus_unlike) if return_unlike else found.labels
 
     def predict_memberships(self, X: Any, pattern: int | None = None, return_unlike: bool = False) -> Any:
@@ -142,7 +148,7 @@ class PlacesNewData:
         """
         results = results_of(self)
         l = results.find_pattern(None, pattern)
-        found = predict_samples(results, X, self.n_jobs)
+        found = predict_samples(results, X, self.n_jobs, self.engine)
         return (found.memberships[l], found.unlike[l]) if return_unlike else found.memberships[l]
 
     def assign_views(self, views: Any) -> AssignedViews:

@@ -26,7 +26,7 @@ import numpy as np
 
 from latentsimplex.auto.choose_similarity import tells_something
 from latentsimplex.base.threads import Workers, count_threads
-from latentsimplex.base.types import Indices
+from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
 from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
@@ -36,7 +36,7 @@ from latentsimplex.known.informed_clusters import inform_splits
 from latentsimplex.known.known_losses import list_losses
 from latentsimplex.known.known_samples import NOTHING, Given, Known, read_known
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.model.joint_losses import check_losses
+from latentsimplex.model.joint_losses import JointLoss, check_losses
 from latentsimplex.model.loss_weights import WeightedLoss, has_given_weight, leave_out_unheard, weigh_losses
 from latentsimplex.model.problem import NOBODY, Listener, Problem
 from latentsimplex.options import Options
@@ -82,8 +82,7 @@ def run_stages(
     ``given`` is what is known of samples, and losses that join.
     """
     progress, views = listen_to(options), read_views(X, options)
-    known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
-    losses = () if given.losses is None else check_losses(given.losses, views.n_samples)
+    known, losses = read_given(given, views)
     candidates = list_candidates(views.widths)
     budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
@@ -113,11 +112,11 @@ def run_stages(
         )
         found = find_patterns(fitting, candidates, known)
         if found.members is not None:
-            found = take_in_all_views(replace(fitting, losses=leave_out_unheard(found.losses)), found)
+            found = take_in_all_views(fitting, found)
     told = (found.stages, options.settings, found.trees, known)
     results = assemble_results(views, found.search, found.searched, found.informative, *told)
-    weights = np.array([other.weight for other in found.losses], dtype=float) if losses else None
-    return replace(results, references=find_references(views, results, options), loss_weights=weights)
+    references, weights = find_references(views, results, options), list_weights(found)
+    return replace(results, references=references, loss_weights=weights)
 
 
 def read_views(X: Any, options: Options) -> Views:
@@ -127,6 +126,12 @@ def read_views(X: Any, options: Options) -> Views:
         return leave_out_wordless(views)
     options.check_search()
     return views
+
+
+def read_given(given: Given, views: Views) -> tuple[Known | None, tuple[JointLoss, ...]]:
+    """Return what is known of samples, None if that is nothing, and the losses that join."""
+    known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
+    return known, () if given.losses is None else check_losses(given.losses, views.n_samples)
 
 
 def open_views(X: Any, options: Options) -> Views:
@@ -198,6 +203,11 @@ def find_patterns(
     elif found.search is not None and (views.present is not None or known is not None or is_new):
         found = fill_again(fitting, found)
     return found._replace(losses=losses)
+
+
+def list_weights(found: Found) -> Array | None:
+    """Return the weight of each loss that joined, None where there is none."""
+    return np.array([other.weight for other in found.losses], dtype=float) if found.losses else None
 
 
 def find_references(views: Views, results: Results, options: Options) -> References | None:
@@ -289,8 +299,9 @@ def fill_again(fitting: Fitting, found: Found) -> Found:
 
 
 def take_in_all_views(fitting: Fitting, found: Found) -> Found:
-    """Go on with all views from where a fit to a part of them ended."""
+    """Go on with all views from where a fit to a part of them ended, with the losses that joined it."""
     fitting.listener.stage("taking in all views")
+    fitting = replace(fitting, losses=leave_out_unheard(found.losses))
     assert found.search is not None
     before = found.search.fit
     fit, informative, stage = fitting.ask(

@@ -10,9 +10,10 @@ they are together with probability 1 - p, so that a table in which groups are po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import call
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,9 @@ EVEN, SURER = 0.7, 4.5
 """The strength at which a split is as likely real as not, and how fast log odds grow with it. Chosen by eye on splits
 of pieces of public tables: about 2, 5, 8 and 9 of 10 pairs that splits of strength 0.5, 0.8, 1.2 and 1.5 part are of
 different classes (22, 5, 4 and 14 splits). The curve is surer by up to a tenth: splits of all samples are few there."""
+WORTH_SENDING, SENT_WHOLE = 4_000, 50_000
+"""Samples of pieces that are sent to the workers of a cluster: fewer are looked at sooner here, and of a larger piece
+all workers search the neighbours together."""
 NEGLIGIBLE = 1e-6
 """A column of X without a larger entry says nothing."""
 
@@ -183,13 +187,18 @@ def grow_tree(
     if tell is not None:
         tell(n)
 
-    def look(rows: Indices, parent: int) -> Node:
-        piece = [take_rows(X, rows) for X in tables]
-        further = partial(find, piece, margin=WITHIN, exactly=0, compared=comparison)
-        split = further() if checkpoint is None else recall_split(checkpoint, further, rows)
-        if tell is not None:
-            tell(len(rows))
-        return Node(rows, parent, split)
+    further = partial(find, margin=WITHIN, exactly=0, compared=comparison)
+
+    def look(pieces: list[Indices], parent: int) -> Iterator[Node]:
+        def find_each(chosen: list[int]) -> Iterator[Split | None]:
+            return find_splits_of(tables, [pieces[i] for i in chosen], further, workers)
+
+        every = list(range(len(pieces)))
+        splits = find_each(every) if checkpoint is None else recall_splits(checkpoint, find_each, pieces)
+        for rows, split in zip(pieces, splits, strict=True):
+            if tell is not None:
+                tell(len(rows))
+            yield Node(rows, parent, split)
 
     nodes, leaves, taken = [root], [0], []
     levels, evidence = [Level(np.zeros(n, dtype=np.intp), 0.0)], [0.0]
@@ -201,7 +210,7 @@ def grow_tree(
         pieces = cut_pieces(nodes[leaf].rows, split, most - len(leaves) + 1)
         leaves.remove(leaf)
         leaves += range(len(nodes), len(nodes) + len(pieces))
-        nodes += workers.map(partial(look, parent=leaf), pieces)
+        nodes += look(pieces, leaf)
         taken.append(split)
         labels = np.empty(n, dtype=np.intp)
         for k, each in enumerate(leaves):
@@ -227,11 +236,34 @@ def grow_tree(
     )
 
 
+def find_splits_of(
+    tables: Sequence[Any], pieces: Sequence[Indices], find: Callable[..., Split | None], workers: Workers
+) -> Iterator[Split | None]:
+    """Yield the split of each piece of the samples, looked at one by one, by several workers where there are some."""
+
+    def take(rows: Indices) -> list[Any]:
+        return [take_rows(X, rows) for X in tables]
+
+    sizes = [len(rows) for rows in pieces]
+    if sum(sizes) >= WORTH_SENDING and max(sizes) <= SENT_WHOLE:
+        return workers.spread(call, find, pieces, take)
+    return workers.map(lambda rows: find(take(rows)), pieces)
+
+
 def recall_split(
     checkpoint: Checkpoint, find: Callable[[], Split | None], rows: Indices | None = None
 ) -> Split | None:
     """Return the split of some samples of a tree, of all unless told, that a checkpoint has kept; or find it."""
     return checkpoint.recall("split", find, rows, types=(Split,))
+
+
+def recall_splits(
+    checkpoint: Checkpoint,
+    find: Callable[[list[int]], Iterator[Split | None]],
+    pieces: Sequence[Indices],
+) -> Iterator[Split | None]:
+    """Yield the splits of pieces of a tree that a checkpoint has kept; others are found, given which they are."""
+    return checkpoint.recall_each("split", find, [(rows,) for rows in pieces], (Split,))
 
 
 def cut_pieces(rows: Indices, split: Split, most: int) -> list[Indices]:

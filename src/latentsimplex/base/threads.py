@@ -103,6 +103,23 @@ class Workers:
         ended._begin = begin
         return ended
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Workers, (1,)  # what travels to another process finds one thread there, its own
+
+    def spread(
+        self,
+        function: Callable[[Any, Any], T],
+        state: Any,
+        chunks: Sequence[Any],
+        take: Callable[[Any], Any] | None = None,
+    ) -> Iterator[T]:
+        """Yield ``function(state, chunk)`` for each chunk, in that order; ``take`` makes a chunk of its bounds.
+
+        Here it is these threads that do it. Where a fit has other workers, each of them is sent the state once, so that
+        the function must be one that can be sent, and chunks depend on the data alone.
+        """
+        return self.map(lambda chunk: function(state, chunk if take is None else take(chunk)), chunks)
+
     def map(
         self, function: Callable[[Any], T], arguments: Sequence[Any], threaded: bool = True
     ) -> Iterator[T]:

@@ -6,7 +6,7 @@ way again, passing over all that it can recall, so that it ends with the same bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -68,15 +68,29 @@ class Checkpoint:
 
     def recall(self, name: str, compute: Callable[[], T], *key: Any, types: Sequence[type] = ()) -> T:
         """Return a piece, of these types, that was kept; or compute and keep it."""
-        identity = make_key(self.scope, name, key)
-        file = self._name_file(name, identity)
-        found = self.folder.read(file, identity, types)
-        if found is not NOTHING:
-            return found
-        value = compute()
-        if not self.stop():
-            self.folder.keep(file, identity, value)
-        return value
+        return next(self.recall_each(name, lambda _: [compute()], [key], types))
+
+    def recall_each(
+        self,
+        name: str,
+        compute: Callable[[list[int]], Iterable[T]],
+        keys: Sequence[Sequence[Any]],
+        types: Sequence[type] = (),
+    ) -> Iterator[T]:
+        """Yield pieces of these keys, in order: those that were kept, others as they are computed, given which."""
+        identities = [make_key(self.scope, name, tuple(key)) for key in keys]
+        files = [self._name_file(name, identity) for identity in identities]
+        found = [self.folder.read(*each, types) for each in zip(files, identities, strict=True)]
+        lacking = [i for i, value in enumerate(found) if value is NOTHING]
+        made = iter(compute(lacking) if lacking else ())
+        for value, file, identity in zip(found, files, identities, strict=True):
+            if value is not NOTHING:
+                yield value
+                continue
+            new = next(made)
+            if not self.stop():
+                self.folder.keep(file, identity, new)
+            yield new
 
     def bookmark(self, name: str, *key: Any, types: Sequence[type] = ()) -> Bookmark:
         """Return where a computation, of which there is one of this name at a time, was when it was last kept."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from latentsimplex._version import __version__
@@ -19,6 +19,8 @@ from latentsimplex.base.libraries import import_optional
 from latentsimplex.base.threads import one_blas_thread
 from latentsimplex.base.wording import count_noun
 from latentsimplex.pairs.memory_budget import SHARE_OF_FREE, available_bytes
+
+T = TypeVar("T")
 
 CONNECT_SECONDS = 10
 """How long an address may take to answer."""
@@ -46,6 +48,26 @@ class Cluster:
         with self._said_in_one_sentence():
             key = f"{function.__name__}-{uuid4().hex}"  # by which the dashboard shows it
             return self.client.submit(run_task, function, *arguments, key=key, pure=False)
+
+    def broadcast(self, state: Any, n_tasks: int) -> Any:
+        """Return the future of a state that so many tasks need: the first worker that has it sends it to the others.
+
+        A worker that asks has it first. In another process it is the result of a task, which can be made anew.
+        """
+        if not is_on_worker():
+            return self.submit(give_back, state)
+        with self._said_in_one_sentence():
+            return self.client.scatter(state, hash=False, direct=True, broadcast=n_tasks >= self.n_threads)
+
+    def send(self, chunk: Any) -> Any:
+        """Return a chunk as it is given to a task: from a worker its future, so that it takes the straight way.
+
+        If that worker is lost, so is who asked for the task, and all is made anew.
+        """
+        if not is_on_worker():
+            return chunk
+        with self._said_in_one_sentence():
+            return self.client.scatter(chunk, hash=False, direct=True)
 
     def compute(self, collection: Any) -> Any:
         """Return the future of an array or a frame of Dask, which workers compute."""
@@ -90,6 +112,22 @@ class Cluster:
             for address, worker in self._workers.items()
         ]
         return int(SHARE_OF_FREE * sum(limits))
+
+
+def is_on_worker() -> bool:
+    """Return whether this thread runs a task of Dask."""
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def give_back(value: T) -> T:
+    """Return a value: the task whose result is what is held for others."""
+    return value
 
 
 def run_task(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -24,6 +24,7 @@ import numpy as np
 from latentsimplex.auto.choose_similarity import sample_views
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Indices
+from latentsimplex.engines.chunk_workers import ChunkWorkers
 from latentsimplex.engines.cluster import Cluster, connect_to
 from latentsimplex.engines.sharded_pairs import read_shards
 from latentsimplex.engines.sharded_references import keep_references_of_shards
@@ -36,8 +37,9 @@ from latentsimplex.engines.sharded_views import (
 )
 from latentsimplex.fitting import Fitting, Found
 from latentsimplex.inputs.views import Views
-from latentsimplex.known.known_samples import NOTHING, Given
+from latentsimplex.known.known_samples import NOTHING, Given, Known
 from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.joint_losses import JointLoss
 from latentsimplex.model.problem import NEVER, NOBODY, Listener
 from latentsimplex.options import Options
 from latentsimplex.pairs.memory_budget import (
@@ -55,23 +57,25 @@ from latentsimplex.split_stages import REFINED_BY
 from latentsimplex.stages import (
     draw_members,
     find_patterns,
+    list_weights,
     listen_to,
+    read_given,
     read_views,
     take_in_all_views,
 )
 
 
 def run_on_cluster(X: Any, options: Options, given: Given = NOTHING) -> Results:
-    """Return what a fit to data finds, the work being done by the workers of a cluster."""
-    if any(each is not None for each in given):
-        raise ValueError(
-            "y, must_link, cannot_link and losses are not for fits on a cluster: give them with engine=None, or fit "
-            "the views alone."
-        )
+    """Return what a fit to data finds, the work being done by the workers of a cluster.
+
+    ``given`` is what is known of samples, and losses that join, which travel to the worker that searches.
+    """
     with connect_to(options.engine) as cluster, Workers(options.n_jobs) as workers:
-        sharded = send_views(cluster, read_views(X, options))
+        views = read_views(X, options)
+        known, losses = read_given(given, views)
+        sharded = send_views(cluster, views)
         with listen_to(options) as listener:
-            found = find_on_cluster(cluster, sharded, options, workers, listener)
+            found = find_on_cluster(cluster, sharded, options, workers, listener, known, losses)
         results = assemble_results(
             sharded.views,
             found.search,
@@ -80,21 +84,29 @@ def run_on_cluster(X: Any, options: Options, given: Given = NOTHING) -> Results:
             found.stages,
             options.settings,
             found.trees,
+            known,
         )
+        results = replace(results, loss_weights=list_weights(found))
         if isinstance(results.similarity, Precomputed):
             return results
         return replace(results, references=keep_references_of_shards(cluster, sharded, results))
 
 
 def find_on_cluster(
-    cluster: Cluster, sharded: ShardedViews, options: Options, workers: Workers, listener: Listener
+    cluster: Cluster,
+    sharded: ShardedViews,
+    options: Options,
+    workers: Workers,
+    listener: Listener,
+    known: Known | None = None,
+    losses: tuple[JointLoss, ...] = (),
 ) -> Found:
     """Return the patterns and the memberships of all views."""
     views = sharded.views
     is_plain = options.choices.search == "plain" and views.present is None
     if not is_plain:
         listener.stage("searching on a worker")
-        found = explore_on_worker(cluster, sharded, options)
+        found = explore_on_worker(cluster, sharded, options, known, losses)
         if found.members is None:
             return found
     n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
@@ -111,23 +123,35 @@ def find_on_cluster(
         workers,
         choose_backend(None, views.n_samples, workers),
         listener,
+        losses=losses,
         read=partial(read_shards, cluster, sharded),
     )
     if is_plain:
-        return find_patterns(fitting, list_candidates(views.widths))
+        return find_patterns(fitting, list_candidates(views.widths), known)
     return take_in_all_views(fitting, found)
 
 
-def explore_on_worker(cluster: Cluster, sharded: ShardedViews, options: Options) -> Found:
+def explore_on_worker(
+    cluster: Cluster,
+    sharded: ShardedViews,
+    options: Options,
+    known: Known | None,
+    losses: tuple[JointLoss, ...],
+) -> Found:
     """Return what a worker finds that is given the views which a search and a refinement look at."""
     order, parts = take_views(cluster, sharded, list_looked_at(sharded.views, options))
     schedule = replace(options.schedule, stop=NEVER)  # signals are heard in this process alone
     sent = replace(options, engine=None, settings={}, schedule=schedule, verbose=False)
     found, state = cluster.gather(
-        [cluster.submit(explore, describe_views(sharded.views), order, sent, *parts)]
+        [cluster.submit(explore, describe_views(sharded.views), order, sent, known, losses, *parts)]
     )[0]
     options.rng.bit_generator.state = state  # as if all had been drawn here
     return found
+
+
+def make_workers(cluster: Cluster, n_threads: int) -> Workers:
+    """Return the threads of this worker and, where there are others, those of the cluster for chunks of samples."""
+    return Workers(n_threads) if cluster.n_threads <= n_threads else ChunkWorkers(cluster, n_threads)
 
 
 def list_looked_at(views: Views, options: Options) -> Indices:
@@ -141,13 +165,18 @@ def list_looked_at(views: Views, options: Options) -> Indices:
 
 
 def explore(
-    views: Views, order: list[int], options: Options, *parts: tuple[Any, list[int]]
+    views: Views,
+    order: list[int],
+    options: Options,
+    known: Known | None,
+    losses: tuple[JointLoss, ...],
+    *parts: tuple[Any, list[int]],
 ) -> tuple[Found, Any]:
     """Return the patterns of the views that are looked at, and the state of random numbers then; runs on a worker.
 
     Where views lack samples it goes on with all of them.
     """
-    from distributed import get_worker
+    from distributed import get_worker, worker_client
 
     worker, views = get_worker(), rebuild_views(views, order, parts)
     n_threads, budget = worker.state.nthreads, read_memory_limit(options.memory_limit)
@@ -161,10 +190,12 @@ def explore(
     )
     keep = choose_storage(size._replace(n_views=len(order)), budget)
     device = None if options.device == "cpu" else find_device(options.device)
-    with Workers(n_threads) as workers:
+    with worker_client() as client, make_workers(Cluster(client), n_threads) as workers:
         backend = choose_backend(device, views.n_samples, workers)
-        fitting = Fitting(views, options, n_clusters, n_patterns, keep, device, workers, backend, NOBODY)
-        found = find_patterns(fitting, list_candidates(views.widths))
+        fitting = Fitting(
+            views, options, n_clusters, n_patterns, keep, device, workers, backend, NOBODY, losses=losses
+        )
+        found = find_patterns(fitting, list_candidates(views.widths), known)
         if found.members is not None and views.present is not None:
             found = take_in_all_views(fitting, found)
     return found, options.rng.bit_generator.state

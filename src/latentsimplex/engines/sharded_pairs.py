@@ -98,11 +98,6 @@ def join_passed(parts: list[Passed]) -> Passed:
     return Passed(np.concatenate([part.rows for part in parts]), sums, stat)
 
 
-def keep_visit(visit: Visit) -> Visit:
-    """Return what is sent to all workers: from the first that has it the others get it."""
-    return visit
-
-
 class ShardedPairs:
     """The pair values of views in shards on workers (:class:`latentsimplex.pairs.protocol.PairValues`)."""
 
@@ -130,7 +125,7 @@ class ShardedPairs:
     def pass_over(self, visit: Visit, given: Array | None = None) -> Passed:
         """Return what a visit to every block of views finds, each with its rows of what is given."""
         submit = self._cluster.submit
-        sent = submit(keep_visit, visit)
+        sent = self._cluster.broadcast(visit, len(self._shards))
         parts = [
             submit(visit_shard, shard, sent, None if given is None else given[start:stop])
             for shard, (start, stop) in zip(self._shards, pairwise(self._ends), strict=True)

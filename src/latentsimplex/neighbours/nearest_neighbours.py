@@ -4,15 +4,16 @@ Samples are grouped into cells, those nearest to one of many centres. All sample
 of matrices, with the members of the cells whose centres are nearest to theirs. The cost of a sample is that of the
 candidates it is compared with, whatever the number of samples, and most of its neighbours are among them.
 
-Cells are compared one by one, each on one thread, so that the number of threads changes nothing. Numbers are of single
-precision and relative to the centre of a cell: samples that are near one another, and far from others, keep their
-digits.
+Cells are compared one by one, each on one thread, so that the number of threads changes nothing; nor does it matter
+which worker of a cluster is sent which chunk of them. Numbers are of single precision and relative to the centre of a
+cell: samples that are near one another, and far from others, keep their digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -35,6 +36,8 @@ CROWDED = 4
 """A cell with more samples than so many averages is cut, as where many samples coincide."""
 BLOCK = 1 << 22
 """Distances that are held at a time."""
+CHUNK = 1024
+"""Samples, at least, that look for their neighbours as one piece of work: some hundredths of a second."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,26 @@ def order_least(heights: np.ndarray, c: int) -> Indices:
     return np.take_along_axis(some, order, axis=1)
 
 
+class CellSearch(NamedTuple):
+    """What neighbours are searched in: cells, those near each of them (m, c), and how many neighbours are wanted."""
+
+    cells: Cells
+    near: Indices
+    n_neighbours: int
+
+
+class Chunk(NamedTuple):
+    """Samples that look for neighbours, cell by cell: coordinates Y (b, p), and which samples they are, -1 for others.
+
+    Those of cell ``first`` + i are from ``starts[i]`` to ``starts[i + 1]``.
+    """
+
+    first: int
+    starts: Indices
+    Y: np.ndarray
+    own: np.ndarray
+
+
 def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | None = None) -> np.ndarray:
     """Return the nearest neighbours of each sample (n, k), the nearest first, nearly all of them right.
 
@@ -95,15 +118,7 @@ def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | 
     workers = workers or Workers(1)
     cells = group_into_cells(coordinates, workers)
     found = np.empty((len(coordinates), n_neighbours), dtype=np.int32)
-    every = np.arange(len(cells.centres))
-    near = cells.near(every)
-
-    def search(cell: int) -> None:
-        own = cells.members(cell)
-        found[cells.rows[own]] = _search_cell(cells, near[cell], cells.X[own], cells.rows[own], n_neighbours)
-
-    for _ in workers.map(search, every.tolist()):
-        pass
+    found[cells.rows] = _search_cells(cells, cells.starts, cells.X, cells.rows, n_neighbours, workers)
     return found
 
 
@@ -119,20 +134,56 @@ def search_among(
         return index.kneighbors(coordinates[others], return_distance=False)
     workers = workers or Workers(1)
     cells = group_into_cells(coordinates[landmarks], workers)
-    found = np.empty((len(others), n_neighbours), dtype=np.int32)
     Y = (coordinates[others] - cells.middle).astype(np.float32)
     cell_of = nearest_centre(Y, cells.centres, workers)
     order = np.argsort(cell_of, kind="stable")
     starts = np.searchsorted(cell_of[order], np.arange(len(cells.centres) + 1))
-    near = cells.near(np.arange(len(cells.centres)))
+    nobody = np.full(len(others), -1, dtype=np.int32)
+    found = np.empty((len(others), n_neighbours), dtype=np.int32)
+    found[order] = _search_cells(cells, starts, Y[order], nobody, n_neighbours, workers)
+    return found
 
-    def search(cell: int) -> None:
-        own = order[starts[cell] : starts[cell + 1]]
-        nobody = np.full(len(own), -1, dtype=np.int32)
-        found[own] = _search_cell(cells, near[cell], Y[own], nobody, n_neighbours)
 
-    for _ in workers.map(search, np.flatnonzero(np.diff(starts)).tolist()):
-        pass
+def _search_cells(
+    cells: Cells, starts: Indices, Y: np.ndarray, own: np.ndarray, k: int, workers: Workers
+) -> np.ndarray:
+    """Return the nearest neighbours (n, k) of samples Y (n, p), which are given cell by cell."""
+    search = CellSearch(cells, cells.near(np.arange(len(cells.centres))), k)
+
+    def take(bounds: tuple[int, int]) -> Chunk:
+        first, last = bounds
+        rows = slice(starts[first], starts[last])
+        return Chunk(first, starts[first : last + 1] - starts[first], Y[rows], own[rows])
+
+    bounds = cut_into_chunks(starts)
+    if len(Y) > COMPARED:
+        found = workers.spread(search_chunk, search, bounds, take)
+    else:
+        found = workers.map(lambda each: search_chunk(search, take(each)), bounds)
+    return np.concatenate(list(found))
+
+
+def cut_into_chunks(starts: Indices) -> list[tuple[int, int]]:
+    """Return runs of cells with at least ``CHUNK`` samples each, but for the last, given where samples of cells start.
+
+    >>> cut_into_chunks(np.array([0, 600, 1200, 1300]))
+    [(0, 2), (2, 3)]
+    """
+    bounds, first = [], 0
+    while first < len(starts) - 1:
+        last = min(int(np.searchsorted(starts, starts[first] + CHUNK)), len(starts) - 1)
+        bounds.append((first, last))
+        first = last
+    return bounds
+
+
+def search_chunk(search: CellSearch, chunk: Chunk) -> np.ndarray:
+    """Return the nearest neighbours (b, k) of a chunk of samples."""
+    cells, near, k = search
+    found = np.empty((len(chunk.Y), k), dtype=np.int32)
+    for i in np.flatnonzero(np.diff(chunk.starts)).tolist():
+        rows = slice(chunk.starts[i], chunk.starts[i + 1])
+        found[rows] = _search_cell(cells, near[chunk.first + i], chunk.Y[rows], chunk.own[rows], k)
     return found
 
 

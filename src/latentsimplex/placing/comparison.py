@@ -23,6 +23,9 @@ from latentsimplex.similarity.diffusion import Diffusion
 from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, root_shares
 from latentsimplex.similarity.local_scaling import LocalScaling
 
+CHUNK = 4096
+"""New samples that are placed by one worker of a cluster at a time, and the most by one product of matrices: a power of
+two, of which products take whole parts, so that chunks change no bit."""
 MOST_COORDINATES = 256
 """Views of more features are kept as so many principal coordinates."""
 LEARNT_FROM = 1000
@@ -85,7 +88,7 @@ class Comparison:
     def place(self, X: Any) -> np.ndarray:
         """Return the coordinates (n, r), in single precision, of samples (n, p), sparse or an array."""
         found = []
-        step = max(1, PART_ENTRIES // max(1, X.shape[1]))
+        step = _count_rows(X.shape[1])
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
             part = part.toarray() if sparse.issparse(part) else part
@@ -102,6 +105,16 @@ class Comparison:
     def shorten(self, Z: Array) -> np.ndarray:
         """Return coordinates (n, r) in single precision and their last scale, none too large."""
         return np.clip(self.scale * Z, -FARTHEST, FARTHEST).astype(np.float32)
+
+
+def _count_rows(n_features: int) -> int:
+    """Return how many rows of a table are placed at a time: a power of two, so that chunks of samples begin with one.
+
+    >>> _count_rows(10), _count_rows(1000)
+    (4096, 512)
+    """
+    most = max(1, PART_ENTRIES // max(1, n_features))
+    return min(CHUNK, 1 << (most.bit_length() - 1))
 
 
 def learn_comparison(table: Array | WideTable, way: Way, rows: Indices) -> tuple[Comparison, np.ndarray]:

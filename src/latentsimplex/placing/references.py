@@ -21,7 +21,14 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.views import Views
-from latentsimplex.placing.comparison import Comparison, Way, find_way, learn_alike, learn_comparison
+from latentsimplex.placing.comparison import (
+    CHUNK,
+    Comparison,
+    Way,
+    find_way,
+    learn_alike,
+    learn_comparison,
+)
 from latentsimplex.placing.neighbour_opinions import Neighbourhood, Placed, learn_neighbourhood, place_samples
 from latentsimplex.placing.squared_distances import FEW_FEATURES
 
@@ -71,6 +78,22 @@ class References:
     def place(self, tables: Sequence[Any], workers: Workers) -> PlacedSamples:
         """Return the memberships of samples (n, p) in each view, None for one that they lack, rows of NaN for some."""
         n = next(X.shape[0] for X in tables if X is not None)
+        if n <= CHUNK:
+            return self.place_chunk(tables, workers)
+
+        def take(start: int) -> list[Any]:
+            return [None if X is None else X[start : start + CHUNK] for X in tables]
+
+        found = list(workers.spread(place_chunk_of, (self, workers), range(0, n, CHUNK), take))
+        memberships = zip(*(part.memberships for part in found), strict=True)
+        return PlacedSamples(
+            [np.concatenate(own) for own in memberships],
+            np.concatenate([part.remoteness for part in found], axis=1),
+        )
+
+    def place_chunk(self, tables: Sequence[Any], workers: Workers) -> PlacedSamples:
+        """Return the same for a chunk of samples."""
+        n = next(X.shape[0] for X in tables if X is not None)
         found = [self._place_in(l, tables, n, workers) for l in range(len(self.members))]
         return PlacedSamples([each.W for each in found], np.array([each.remoteness for each in found]))
 
@@ -82,6 +105,12 @@ class References:
         if all(X is None for X in own):
             return Placed(np.tile(known.shares, (n, 1)), np.zeros(n))
         return place_samples(known, own, workers)
+
+
+def place_chunk_of(state: tuple[References, Workers], tables: Sequence[Any]) -> PlacedSamples:
+    """Return where a chunk of samples is placed."""
+    references, workers = state
+    return references.place_chunk(tables, workers)
 
 
 def keep_references(
