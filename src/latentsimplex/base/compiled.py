@@ -21,8 +21,9 @@ from contextlib import suppress
 from pickle import UnpicklingError
 from typing import Any
 
-from numba import njit
 from numba.core.caching import FunctionCache
+
+from latentsimplex.base.called_loops import compile_both_ways
 
 logger = logging.getLogger("latentsimplex")
 
@@ -68,7 +69,7 @@ def make_compiler(**options: Any) -> Callable[[Any], Any]:
     """Return a decorator that compiles a function and, where there is a folder for that, keeps what was compiled."""
 
     def compile_loop(function: Callable[..., Any]) -> Any:
-        loop = njit(**options)(function)
+        loop = compile_both_ways(function, **options)
         try:
             loop._cache = LoopCache(function)
         except RuntimeError:  # Numba knows of no folder that can be written
