@@ -87,3 +87,16 @@ def test_a_spoilt_cache_is_compiled_over(folder):
         file.write_bytes(b"")
     again = compiled.make_compiler(**compiled.COMPILED)(loop.py_func)
     assert again(2) == 4
+
+
+def test_a_loop_that_another_calls_is_translated_and_no_more(folder):
+    double = import_loops(folder).double
+
+    @compiled.compiled
+    def quadruple(x):
+        return double(double(x))
+
+    assert quadruple(3) == 12
+    assert not double.signatures  # which lists what machine code was made of
+    assert double(3) == 6
+    assert len(double.signatures) == 1

@@ -14,27 +14,26 @@ from latentsimplex.pairs.divergence import P_CLIP
 from latentsimplex.pairs.divergence_loops import forward_a_and_h, reverse_a_and_h
 
 
-@compiled
 def cut_and_refine(
     F: Array, U: Array, rows: np.ndarray, draws: Array, forward: bool, iterations: int, sweeps: int
-) -> tuple[Array, np.ndarray]:  # pragma: no cover
+) -> tuple[Array, np.ndarray]:
     """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
 
     U (n, g) are spectral coordinates, of which k-means looks at some rows; draws (starts, g, candidates) are
-    uniform numbers for its starts.
+    uniform numbers for its starts. Each k is two calls of compiled loops: one call for all of them would save little
+    time, and took as long to compile as the loops.
     """
     n, g = U.shape
-    labels, left = np.zeros((g, n), np.intp), np.empty(g)
-    Z = np.zeros((n, g * (g + 1) // 2), F.dtype)  # the clusters of all partitions beside each other
+    labels, left = np.zeros((g, n), dtype=np.intp), np.empty(g)
+    for k in range(2, g + 1):
+        X = np.ascontiguousarray(U[:, :k])
+        labels[k - 1] = best_kmeans(X, X[rows], np.ascontiguousarray(draws[:, :k]), iterations)
+    firsts = np.arange(g) * np.arange(1, g + 1) // 2
+    Z = np.zeros((n, g * (g + 1) // 2), dtype=F.dtype)  # the clusters of all partitions beside each other
+    Z[np.arange(n), firsts[:, None] + labels] = 1.0
+    sums = (F @ Z).astype(np.float64)
     for k in range(1, g + 1):
-        if k > 1:
-            X = U[:, :k].copy()
-            labels[k - 1] = best_kmeans(X, X[rows], draws[:, :k].copy(), iterations)
-        for i in range(n):
-            Z[i, k * (k - 1) // 2 + labels[k - 1, i]] = 1.0
-    sums = np.dot(F, Z)
-    for k in range(1, g + 1):
-        own = sums[:, k * (k - 1) // 2 : k * (k + 1) // 2].astype(np.float64)
+        own = np.ascontiguousarray(sums[:, firsts[k - 1] : firsts[k - 1] + k])
         labels[k - 1], left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
     return left, labels
 

@@ -7,6 +7,10 @@ import it, and nothing else does.
 The first assignment of an array to a slice takes one to two seconds to compile, most of it for what to say if shapes
 differ: loops copy numbers one by one, which is as quick once it is compiled.
 
+Numba by itself makes machine code of every loop, also of one that only others call, and LLVM optimises that again
+within each of them. Here a loop that compiled code calls is translated and no more; one that Python calls is optimised
+once, as a whole, with all that it calls.
+
 Numba compiles a cached loop anew when its own file has changed, not when that of a loop which it calls has:
 ``make fresh-loops`` after a change to a loop that others call. Where there is no folder for its cache, or no room in
 it, loops are compiled for this process alone.
@@ -23,6 +27,10 @@ from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
 
 logger = logging.getLogger("latentsimplex")
 
@@ -64,11 +72,95 @@ class LoopCache(FunctionCache):
             warn_of_no_cache(f"{error.strerror or error} in {self.cache_path}")
 
 
+class TranslatedCode(JITCodeLibrary):
+    """Code of a loop that stays as it was translated, for callers to link in."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave functions as they are."""
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Leave the module as it is."""
+
+    def _finalize_final_module(self) -> None:
+        """Make no machine code."""
+        self._finalized = True
+
+
+class WholeCode(JITCodeLibrary):
+    """Code of a loop that is optimised once, when all that it calls has been linked in."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave functions as they are until the module is whole."""
+        module.data_layout = self._codegen._data_layout
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Translation(NativeLowering):
+    """The last pass over a loop that is called by others."""
+
+    _name = "latentsimplex_translation"
+
+    def run_pass(self, state: Any) -> bool:
+        """Translate the loop, and tell Numba where callers find it."""
+        state.library = TranslatedCode(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        name = object()  # stands for the machine code that there is none of
+        state["cr"] = state["cr"]._replace(cfunc=name)
+        state.targetctx.insert_user_function(name, state["cr"].fndesc, [state.library])
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class WholeCompilation(NativeLowering):
+    """The last pass over a loop that Python calls."""
+
+    _name = "latentsimplex_whole_compilation"
+
+    def run_pass(self, state: Any) -> bool:
+        """Translate the loop, optimise it with all that it calls, and make machine code."""
+        state.library = WholeCode(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+def end_with(last: type[NativeLowering]) -> type[CompilerBase]:
+    """Return Numba's compiler with another last pass."""
+
+    class Compiler(CompilerBase):
+        def define_pipelines(self) -> list[Any]:
+            passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+            passes.passes = [(last if kind is NativeLowering else kind, name) for kind, name in passes.passes]
+            passes._finalized = False
+            passes.finalize()
+            return [passes]
+
+    return Compiler
+
+
+Translator, WholeCompiler = end_with(Translation), end_with(WholeCompilation)
+
+
+def compile_both_ways(function: Any, **options: Any) -> Any:
+    """Return the compiled form of a function, which callers that are compiled know in its translated form."""
+    loop: Any = njit(pipeline_class=WholeCompiler, **options)(function)
+    plain: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
+    called: Any = njit(pipeline_class=Translator, **plain)(function)
+    called._insert = skip  # what Python calls has machine code
+    loop.get_call_template, loop.get_overload = called.get_call_template, called.get_overload
+    return loop
+
+
+def skip(*_: Any) -> None:
+    """Do nothing."""
+
+
 def make_compiler(**options: Any) -> Callable[[Any], Any]:
     """Return a decorator that compiles a function and, where there is a folder for that, keeps what was compiled."""
 
     def compile_loop(function: Callable[..., Any]) -> Any:
-        loop = njit(**options)(function)
+        loop = compile_both_ways(function, **options)
         try:
             loop._cache = LoopCache(function)
         except RuntimeError:  # Numba knows of no folder that can be written
