@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from latentsimplex.auto.one_sided_tails import compare_with_tails, power_likelihood, student_likelihood
-from latentsimplex.auto.rare_clusters import NEEDED, find_rare_group, is_lone, place_along
+from latentsimplex.auto.rare_clusters import (
+    NEEDED,
+    compare_with_tails,
+    find_rare_group,
+    is_lone,
+    place_along,
+    power_likelihood,
+    student_likelihood,
+)
 from latentsimplex.auto.splits import find_split
 from latentsimplex.base.threads import Workers
 
