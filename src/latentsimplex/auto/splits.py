@@ -13,6 +13,9 @@ clouds without clusters (:mod:`latentsimplex.auto.one_humped_clouds`).
 are slower than those of clouds (:mod:`latentsimplex.auto.slow_clusters`). In few dimensions long or curved shapes have
 slow modes as well, so dips decide alone there.
 
+**Rare clusters** are too few for graphs. Where no other split is believed, samples beyond the tail of all others are
+looked for (:mod:`latentsimplex.auto.rare_clusters`).
+
 Graphs are local or broad. A dip that a local graph shows is between the right samples, broad ones blur it: the deepest
 dip of a local graph is taken unless broad graphs show a far deeper one.
 """
@@ -30,6 +33,7 @@ from latentsimplex.auto.absent_rows import fill_absent
 from latentsimplex.auto.comparisons import compare_views, list_comparisons
 from latentsimplex.auto.neighbour_votes import place_by_landmarks
 from latentsimplex.auto.one_humped_clouds import CloudShape, measure_cloud_shape
+from latentsimplex.auto.rare_clusters import NEEDED, find_rare_group
 from latentsimplex.auto.slow_clusters import SPREADS, count_slow_modes, cut_by_modes, excess_slowness
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
@@ -132,6 +136,9 @@ def find_split(
     chosen = choose_dip(local, broad, is_line(tables))
     if slow and chosen.strength < 1:
         chosen = max(slow, key=lambda split: split.strength)
+    if chosen.strength < 1:
+        comparison, look = next(iter(looks.items()))
+        chosen = find_rare_split(look.coordinates, comparison, margin) or chosen
     return looks[chosen.comparison].place(chosen)
 
 
@@ -142,6 +149,15 @@ def choose_dip(local: list[Split], broad: list[Split], on_a_line: bool) -> Split
     strongest = max([*local, *broad], key=lambda split: split.strength)
     nearest = max(local, key=lambda split: split.strength)
     return nearest if nearest.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
+
+
+def find_rare_split(coordinates: Sequence[Array], comparison: str, margin: float) -> Split | None:
+    """Return a rare cluster and all other samples, if it is believed."""
+    found, needed = find_rare_group(coordinates), NEEDED * margin
+    if found is None or found.depth < needed:
+        return None
+    labels = found.members.astype(np.intp)
+    return Split(labels, found.depth, needed, found.depth / needed, comparison, False)
 
 
 def is_line(tables: Sequence[Any]) -> bool:

@@ -1,0 +1,99 @@
+"""Rare clusters are found beyond the tails of all kinds of clouds, and clouds are left whole."""
+
+import numpy as np
+import pytest
+
+from latentsimplex.auto.rare_clusters import (
+    NEEDED,
+    compare_with_tails,
+    find_rare_group,
+    is_lone,
+    place_along,
+    power_likelihood,
+    student_likelihood,
+)
+from latentsimplex.auto.splits import find_split
+from latentsimplex.base.threads import Workers
+
+
+def draw_rare(seed, n=300, m=9, p=2):
+    """Return samples of which the first m are a group 6 standard deviations away."""
+    X = np.random.default_rng(seed).normal(size=(n, p))
+    X[:m] += 6 / np.sqrt(p)
+    return X
+
+
+@pytest.mark.parametrize("p", [1, 2, 10])
+def test_nine_of_300_samples_are_found(p):
+    found = find_rare_group([draw_rare(1, p=p)])
+    assert found is not None
+    assert found.depth > NEEDED
+    assert found.members[:9].sum() >= 8
+    assert found.members[9:].sum() <= 1
+
+
+def test_a_hundred_of_ten_thousand_are_found_in_two_views():
+    X = draw_rare(2, n=10_000, m=100, p=4)
+    found = find_rare_group([X[:, :1], X[:, 1:]])
+    assert found is not None
+    assert found.members[:100].mean() > 0.95
+    assert found.members[100:].sum() < 5
+
+
+@pytest.mark.parametrize("shape", ["normal", "random", "exponential", "lognormal", "laplace"])
+def test_clouds_are_left_whole(shape):
+    for n, p in ((100, 5), (300, 2), (1000, 3)):
+        assert find_rare_group([getattr(np.random.default_rng(7), shape)(size=(n, p))]) is None
+
+
+def test_scattered_outliers_are_no_group():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1000, 3))
+    X[:20] *= 6
+    assert find_rare_group([X]) is None
+    assert not is_lone(X, np.arange(1000) < 10)
+
+
+def test_constant_and_few_samples_have_no_group():
+    assert find_rare_group([np.zeros((100, 2))]) is None
+    assert find_rare_group([np.random.default_rng(0).normal(size=(30, 2))]) is None
+
+
+def test_members_are_placed_along_the_mean_of_the_other_members():
+    W = np.array([[3.0, 0.0], [3.0, 1.0], [0.0, 1.0], [0.0, -1.0]])
+    y = place_along(W, np.array([True, True, False, False]))
+    assert y[0] == pytest.approx(W[0] @ W[1] / np.linalg.norm(W[1]))
+    assert y[1] == pytest.approx(W[1] @ W[0] / 3)
+
+
+def test_likelihoods_are_those_of_densities_with_mass_one():
+    y = np.linspace(1.0, 60.0, 600_001)
+    for density in (power_likelihood, student_likelihood):
+        bounds = (1.0, np.inf) if density is power_likelihood else (1.0,)
+        parameters = (
+            (np.array([1.3]), np.array([0.7]))
+            if density is power_likelihood
+            else (
+                np.array([5.0]),
+                np.array([1.2]),
+            )
+        )
+        heights = [float(density(np.array([each]), *bounds, *parameters)[0, 0]) for each in y[::2000]]
+        assert np.trapezoid(np.exp(heights), y[::2000]) == pytest.approx(1, abs=0.01)
+
+
+def test_an_exponential_tail_explains_what_a_normal_one_does_not():
+    rng = np.random.default_rng(4)
+    normal, exponential = np.abs(rng.normal(size=150)), rng.exponential(size=150)
+    group = np.linspace(4.5, 6.5, 6)
+    thin, thick = (compare_with_tails(bulk, group, 1.0, 0.0).evidence for bulk in (normal, exponential))
+    assert thin > NEEDED**2 > thick
+
+
+def test_more_is_asked_of_a_rare_cluster_within_a_piece():
+    with Workers(1) as workers:
+        first = find_split([draw_rare(1)], workers)
+        within = find_split([draw_rare(1)], workers, margin=5.0)
+    assert first.strength >= 1
+    assert first.labels[:9].mean() > 0.8
+    assert within.strength < 1
