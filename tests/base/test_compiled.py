@@ -100,3 +100,10 @@ def test_a_loop_that_another_calls_is_translated_and_no_more(folder):
     assert not double.signatures  # which lists what machine code was made of
     assert double(3) == 6
     assert len(double.signatures) == 1
+
+
+def test_other_versions_of_numba_compile_in_their_own_way(monkeypatch):
+    monkeypatch.setattr(compiled, "TRIED", ((0, 1), (0, 2)))
+    monkeypatch.setattr(compiled, "compile_both_ways", None)
+    loop = compiled.make_compiler(**compiled.COMPILED)(lambda x: 2.0 * x)
+    assert loop(3.0) == 6.0

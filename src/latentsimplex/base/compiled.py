@@ -9,7 +9,8 @@ differ: loops copy numbers one by one, which is as quick once it is compiled.
 
 Numba by itself makes machine code of every loop, also of one that only others call, and LLVM optimises that again
 within each of them. Here a loop that compiled code calls is translated and no more; one that Python calls is optimised
-once, as a whole, with all that it calls.
+once, as a whole, with all that it calls. This takes Numba's own classes apart, so it is done with the versions that it
+was tried with; with others loops are compiled in Numba's way.
 
 Numba compiles a cached loop anew when its own file has changed, not when that of a loop which it calls has:
 ``make fresh-loops`` after a change to a loop that others call. Where there is no folder for its cache, or no room in
@@ -25,7 +26,7 @@ from contextlib import suppress
 from pickle import UnpicklingError
 from typing import Any
 
-from numba import njit
+from numba import njit, version_info
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -40,6 +41,8 @@ COMPILED: dict[str, Any] = {
     "error_model": "numpy",
 }
 """Sums may be reordered, so that a loop works on several numbers at once; nan and infinity keep their meaning."""
+TRIED = (0, 61), (0, 68)
+"""The first and the last version of Numba with which loops that others call are left to their callers."""
 STRIP = 1024
 """Numbers that a loop deals with at a time: what a strip of them needs stays in the nearest cache."""
 
@@ -160,7 +163,8 @@ def make_compiler(**options: Any) -> Callable[[Any], Any]:
     """Return a decorator that compiles a function and, where there is a folder for that, keeps what was compiled."""
 
     def compile_loop(function: Callable[..., Any]) -> Any:
-        loop = compile_both_ways(function, **options)
+        is_tried = TRIED[0] <= tuple(version_info.short) <= TRIED[1]
+        loop = compile_both_ways(function, **options) if is_tried else njit(**options)(function)
         try:
             loop._cache = LoopCache(function)
         except RuntimeError:  # Numba knows of no folder that can be written
