@@ -13,8 +13,9 @@ clouds without clusters (:mod:`latentsimplex.auto.one_humped_clouds`).
 are slower than those of clouds (:mod:`latentsimplex.auto.slow_clusters`). In few dimensions long or curved shapes have
 slow modes as well, so dips decide alone there.
 
-**Rare clusters** are too few for graphs. Where no other split is believed, samples beyond the tail of all others are
-looked for (:mod:`latentsimplex.auto.rare_clusters`).
+**Rare clusters** are too few for graphs. Where no other split of all samples is believed, those beyond the tail of all
+others are looked for (:mod:`latentsimplex.auto.rare_clusters`). Pieces are cut off where others begin, so that their
+tails say little.
 
 Graphs are local or broad. A dip that a local graph shows is between the right samples, broad ones blur it: the deepest
 dip of a local graph is taken unless broad graphs show a far deeper one.
@@ -136,7 +137,7 @@ def find_split(
     chosen = choose_dip(local, broad, is_line(tables))
     if slow and chosen.strength < 1:
         chosen = max(slow, key=lambda split: split.strength)
-    if chosen.strength < 1:
+    if chosen.strength < 1 and exactly != 0:
         comparison, look = next(iter(looks.items()))
         chosen = find_rare_split(look.coordinates, comparison, margin) or chosen
     return looks[chosen.comparison].place(chosen)
