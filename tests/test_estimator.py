@@ -112,9 +112,10 @@ def test_names(model):
 def test_consensus(model):
     assert model.consensus_.n_clusters == model.n_clusters_[model.view_patterns_].max()
     averaged = [model.results_.averaged[l] for l in model.view_patterns_]
-    expected = np.mean([X @ X.T for X in averaged], axis=0)
+    u = model.consensus_.weights
+    expected = np.average([X @ X.T for X in averaged], axis=0, weights=u)
     np.testing.assert_allclose(model.coassignment().toarray(), expected, rtol=1e-12)
-    found = np.mean([model.coassignment(view=v).toarray() for v in range(4)], axis=0)
+    found = np.average([model.coassignment(view=v).toarray() for v in range(4)], axis=0, weights=u)
     np.testing.assert_allclose(expected, found, atol=0.1)  # the number of clusters is hardly in doubt
     assert model.coassignment() is model.consensus_.coassignment
     own = model.consensus(weights=[1, 0, 0, 0])

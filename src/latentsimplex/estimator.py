@@ -339,7 +339,7 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         return results_of(self).coassignment(view, pattern)
 
     def consensus(self, weights: Array | None = None) -> Consensus:
-        """Return the consensus with the given weight of each view; None weighs views with clusters equally."""
+        """Return the consensus with the given weight of each view; None is that of the fit."""
         return results_of(self).reform_consensus(weights)
 
     def score(self, X: Any = None, y: Any = None) -> float:

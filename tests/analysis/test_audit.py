@@ -235,7 +235,9 @@ def test_views_that_a_search_did_not_look_at_are_not_constant(searched, similari
 
 
 def test_misuse(model):
-    with pytest.raises(ValueError, match="by='views' is unknown: choose 'view', 'pattern' or 'evidence'"):
+    with pytest.raises(
+        ValueError, match="by='views' is unknown: choose 'view', 'pairs', 'pattern' or 'evidence'"
+    ):
         consensus_weights(model, by="views")
     with pytest.raises(ValueError, match="weights has shape"):
         audit_consensus(model, [1, 1])

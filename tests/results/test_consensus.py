@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentsimplex.results.consensus import form_consensus
+from latentsimplex.results.consensus import form_consensus, weigh_views
 
 TWO = np.eye(2)[[0, 0, 0, 0, 1, 1]]
 THREE = np.eye(3)[[0, 0, 1, 1, 2, 2]]
@@ -74,3 +74,18 @@ def test_weights_that_leave_no_clusters_are_refused():
     W = np.eye(2)
     with pytest.raises(ValueError, match="gives 0 to every view that has clusters"):
         form_consensus(np.array([0, 1]), [W, np.ones((2, 1))], ["a", "b"], [0.0, 1.0])
+
+
+def test_views_weigh_by_the_pairs_that_their_clusters_part():
+    halves, few = np.repeat(np.eye(2), [50, 50], axis=0), np.repeat(np.eye(2), [99, 1], axis=0)
+    u = weigh_views(np.array([0, 1, 2, 0]), [halves, few, np.ones((100, 1))])
+    np.testing.assert_allclose(u, [1, 0.0396, 0, 1], atol=1e-4)
+    # a lone sample beside all others says next to nothing of pairs, and does not blur the halves
+    P = form_consensus(np.array([0, 1]), [halves, few], ["a", "b"], u[:2]).coassignment
+    assert P[0, 99] < 0.001
+    assert P[0, 1] > 0.999
+    assert 0 < P[0, 98] < 0.05
+
+
+def test_no_view_weighs_anything_without_clusters():
+    assert weigh_views(np.array([0, 0]), [np.ones((5, 1))]).tolist() == [0, 0]

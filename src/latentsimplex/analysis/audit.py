@@ -23,7 +23,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array
 from latentsimplex.results.coassignment import CoAssignment
-from latentsimplex.results.consensus import Consensus, form_consensus
+from latentsimplex.results.consensus import Consensus, form_consensus, weigh_views
 from latentsimplex.results.results import Results, results_of
 from latentsimplex.uncertainty.calibration import pair_brier
 from latentsimplex.uncertainty.doubtful_samples import membership_entropy
@@ -76,7 +76,7 @@ def audit_consensus(model: Any, weights: Any = None) -> ConsensusAudit:
     >>> data = running_example(n_samples=60, separation=8, random_state=0)
     >>> model = LatentSimplexPosition(n_clusters=3, n_patterns=3, n_init=1, random_state=0).fit(data.views)
     >>> audit_consensus(model).views["share"].round(2).tolist()
-    [0.33, 0.33, 0.33]
+    [0.36, 0.36, 0.27]
     """
     results = results_of(model)
     known = weights is None or np.array_equal(weights, results.consensus.weights)
@@ -87,16 +87,17 @@ def audit_consensus(model: Any, weights: Any = None) -> ConsensusAudit:
 
 
 def consensus_weights(model: Any, by: str = "view") -> Array:
-    """Return weights (V,) for ``model.consensus`` by one of three rules; views without clusters have 0.
+    """Return weights (V,) for ``model.consensus`` by one of four rules; views without clusters have 0.
 
     Parameters
     ----------
     model : fitted LatentSimplexPosition
-    by : "view", "pattern" or "evidence"
-        "view" counts each view once, as the paper does. "pattern" counts each pattern once, in equal parts
-        for its views. "evidence" gives a view eta_vl (1 - mean_i H_i / log k): how surely it follows its
-        pattern l, times how sure the k clusters of the pattern are, H_i the entropy of the membership of
-        sample i. A fit keeps no likelihood of single views, so this is what it has for evidence.
+    by : "view", "pairs", "pattern" or "evidence"
+        "view" counts each view once, as the paper does. "pairs" counts the pairs that its clusters part, as default
+        fits of a few views do (:func:`latentsimplex.results.consensus.weigh_views`). "pattern" counts each pattern
+        once, in equal parts for its views. "evidence" gives a view eta_vl (1 - mean_i H_i / log k): how surely it
+        follows its pattern l, times how sure the k clusters of the pattern are, H_i the entropy of the membership
+        of sample i. A fit keeps no likelihood of single views, so this is what it has for evidence.
 
     Examples
     --------
@@ -112,13 +113,15 @@ def consensus_weights(model: Any, by: str = "view") -> Array:
     clustered = (results.n_clusters > 1)[patterns].astype(np.float64)
     if by == "view":
         return clustered
+    if by == "pairs":
+        return weigh_views(patterns, results.memberships)
     if by == "pattern":
         return clustered / np.bincount(patterns)[patterns]
     if by == "evidence":
         sureness = [1 - membership_entropy(W, normalised=True).mean() for W in results.memberships]
         following = results.view_responsibilities[np.arange(len(patterns)), patterns]
         return clustered * following * np.array(sureness)[patterns]
-    raise ValueError(f"by={by!r} is unknown: choose 'view', 'pattern' or 'evidence'.")
+    raise ValueError(f"by={by!r} is unknown: choose 'view', 'pairs', 'pattern' or 'evidence'.")
 
 
 def _view_table(results: Results, consensus: Consensus, distances: Array, of_patterns: Table) -> Table:

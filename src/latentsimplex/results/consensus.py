@@ -24,7 +24,8 @@ class Consensus:
     ----------
     labels : (n,) array
     weights : (V,) array
-        u_v: 0 for a view without clusters, else 1 or the user's weight.
+        u_v: 0 for a view without clusters, else the user's weight, 1, or how much its clusters tell
+        (:func:`weigh_views`).
     coassignment : CoAssignment
         P_bar, averaged over numbers of clusters by their evidence where there is any.
     excluded : list of str
@@ -88,6 +89,21 @@ def form_consensus(
     numbered = np.unique(match_labels(labels, memberships[richest]), return_inverse=True)[1]
     P = CoAssignment(factor) if averaged is None else _average(view_patterns, u, averaged)
     return Consensus(numbered, u, P, excluded)
+
+
+def weigh_views(view_patterns: np.ndarray, memberships: list[Array]) -> Array:
+    """Return weights of views (V,) by the share of pairs that their clusters part, over the largest of these shares.
+
+    A pattern whose clusters have the shares s_k parts 1 - sum_k s_k^2 of all pairs. A view without clusters parts none
+    and has weight 0, as in the paper; one with a few samples beside all others tells, and weighs, hardly more.
+
+    >>> W, few = np.repeat(np.eye(2), 5, axis=0), np.repeat(np.eye(2), [9, 1], axis=0)
+    >>> weigh_views(np.array([0, 1, 2]), [W, few, np.ones((10, 1))]).round(2).tolist()
+    [1.0, 0.36, 0.0]
+    """
+    parted = np.array([1 - np.square(W.mean(axis=0)).sum() if W.shape[1] > 1 else 0.0 for W in memberships])
+    u = parted[view_patterns]
+    return u / u.max() if u.any() else u
 
 
 def label_new_samples(

@@ -17,7 +17,7 @@ from latentsimplex.inputs.views import Views
 from latentsimplex.known.findings import find_known
 from latentsimplex.known.known_samples import Known
 from latentsimplex.model.problem import State, drop_unused_columns, used_columns
-from latentsimplex.results.consensus import form_consensus
+from latentsimplex.results.consensus import form_consensus, weigh_views
 from latentsimplex.results.joint_labels import joint_labels, match_labels
 from latentsimplex.results.results import Results, Stage, find_placed
 from latentsimplex.search.multistart import Search
@@ -77,7 +77,9 @@ def assemble_results(
     found_trees = find_trees(trees, initial, estimates.view_patterns, len(pattern_labels))
     levels = [list_levels(*each) for each in zip(found_trees, pattern_labels, strict=True)]
     averaged = [average_numbers(*each) for each in zip(found_trees, estimates.memberships, strict=True)]
-    consensus = form_consensus(estimates.view_patterns, estimates.memberships, names, averaged=averaged)
+    patterns = (estimates.view_patterns, estimates.memberships)
+    weights = None if trees is None else weigh_views(*patterns)
+    consensus = form_consensus(*patterns, names, weights, averaged=averaged)
     clustered = [l for l, W in enumerate(estimates.memberships) if W.shape[1] > 1]
     if findings is not None and len(findings.kept) and clustered == [findings.pattern]:
         consensus = replace(consensus, labels=pattern_labels[clustered[0]])

@@ -271,7 +271,9 @@ class Results:
         )
 
     def reform_consensus(self, weights: Any = None) -> Consensus:
-        """Return the consensus with the given weight of each view; None weighs views with clusters equally."""
+        """Return the consensus with the given weight of each view; None is that of the fit."""
+        if weights is None:
+            return self.consensus
         return form_consensus(
             self.view_patterns, self.memberships, self.view_names, weights, averaged=self.averaged
         )
