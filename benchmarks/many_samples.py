@@ -5,7 +5,7 @@ of the wall, since other work on the machine changes the second alone.
 
     python benchmarks/many_samples.py simulated --samples 100000 --views 5
     python benchmarks/many_samples.py growth --samples 20000 40000 80000 160000 --out growth.json
-    python benchmarks/many_samples.py agreement --samples 2000 5000 10000 --landmarks 1500
+    python benchmarks/many_samples.py agreement --samples 2000 5000 10000 --landmarks 1500 --data mnist_4views.npz
     python benchmarks/many_samples.py rare --samples 100000 --features 2 10 --seeds 10
     python benchmarks/many_samples.py digits --data mnist_4views.npz
     python benchmarks/many_samples.py neighbours --samples 100000 --features 2 20 100
@@ -21,14 +21,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import starmap
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from baselines.clock import machine
 from growth import slope
+from scipy import sparse
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.threads import Workers
@@ -101,25 +106,56 @@ def run_growth(arguments: argparse.Namespace) -> list[Found]:
 
 
 def run_agreement(arguments: argparse.Namespace) -> list[Found]:
-    """Compare fits by landmarks with fits that compare all samples: patterns, labels, Brier scores of pairs."""
-    rows = []
-    for n in arguments.samples:
-        for k, n_patterns in ((2, 1), (5, 2), (10, 2), (20, 3), (30, 1)):
-            views, truth = separate_clusters(n, k, n_patterns, arguments.seed)
-            exact, by_landmarks = (
-                LatentSimplexPosition(random_state=0, n_landmarks=m).fit(views)
-                for m in (None, arguments.landmarks)
-            )
-            row: Found = {"samples": n, "true clusters": k, "true patterns": n_patterns}
-            row["same patterns"] = bool((exact.view_patterns_ == by_landmarks.view_patterns_).all())
-            both = zip(exact.view_labels_, by_landmarks.view_labels_, strict=True)
-            row["nmi"] = min(float(normalized_mutual_info_score(*pair)) for pair in both)
-            row["brier"] = [
-                float(np.mean([pair_brier(model.coassignment(view=v), y) for v, y in enumerate(truth)]))
-                for model in (exact, by_landmarks)
-            ]
-            rows.append(row)
-    return rows
+    """Compare fits by landmarks with fits that compare all samples, of simulated views and of parts of files."""
+    todo: list[tuple[int, Any]] = [
+        (n, simulated) for n in arguments.samples for simulated in ((2, 1), (5, 2), (10, 2), (20, 3), (30, 1))
+    ]
+    for path in arguments.data or ():
+        sizes = {min(n, len(read_views(path)[1])) for n in arguments.samples}
+        todo += [(n, path) for n in sorted(sizes)]
+    compare = partial(compare_routes, landmarks=arguments.landmarks, seed=arguments.seed)
+    if arguments.jobs == 1:
+        return list(starmap(compare, todo))
+    with Pool(arguments.jobs, threadpool_limits, (1,)) as pool:
+        return pool.starmap(compare, sorted(todo, key=lambda job: -job[0]), chunksize=1)
+
+
+def compare_routes(n: int, source: tuple[int, int] | Path, landmarks: int, seed: int) -> Found:
+    """Return how a fit by landmarks agrees with one that compares all: patterns, labels, Brier scores of pairs."""
+    if isinstance(source, Path):
+        views, y = read_views(source)
+        some = np.random.default_rng(seed).permutation(len(y))[:n]
+        views, truth = {name: X[some] for name, X in views.items()}, [y[some]] * len(views)
+        row: Found = {"samples": n, "data": source.stem}
+    else:
+        views, truth = separate_clusters(n, *source, seed)
+        row = {"samples": n, "true clusters": source[0], "true patterns": source[1]}
+    exact, by_landmarks = (
+        LatentSimplexPosition(random_state=0, n_jobs=1, n_landmarks=m).fit(views) for m in (None, landmarks)
+    )
+    row["same patterns"] = bool((exact.view_patterns_ == by_landmarks.view_patterns_).all())
+    row["clusters"] = [model.n_clusters_.tolist() for model in (exact, by_landmarks)]
+    both = zip(exact.view_labels_, by_landmarks.view_labels_, strict=True)
+    row["nmi"] = min(float(normalized_mutual_info_score(*pair)) for pair in both)
+    row["brier"] = [
+        float(np.mean([pair_brier(model.coassignment(view=v), y) for v, y in enumerate(truth)]))
+        for model in (exact, by_landmarks)
+    ]
+    return row
+
+
+def read_views(path: Path) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the views of a file and the classes ``y``; ``NAME_data``, ``NAME_indices`` and so on are sparse."""
+    file = np.load(path)
+    views: dict[str, Any] = {
+        name: file[name].astype(np.float32) for name in file.files if file[name].ndim == 2 and name != "y"
+    }
+    for name in (key.removesuffix("_data") for key in file.files if key.endswith("_data")):
+        parts = tuple(file[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+        views[name] = sparse.csr_matrix(
+            (parts[0].astype(np.float32), *parts[1:]), shape=file[f"{name}_shape"]
+        )
+    return views, file["y"]
 
 
 def separate_clusters(n: int, k: int, n_patterns: int, seed: int) -> tuple[list[Array], list[np.ndarray]]:
@@ -153,9 +189,7 @@ def run_rare(arguments: argparse.Namespace) -> list[Found]:
 
 def run_digits(arguments: argparse.Namespace) -> list[Found]:
     """Fit all samples of a file of views with classes ``y``; beside it, a fit of 5,000 by which others are placed."""
-    file = np.load(arguments.data)
-    views = {name: file[name].astype(np.float32) for name in file.files if name != "y"}
-    y = file["y"]
+    views, y = read_views(arguments.data[0])
     model, took = fit(views)
     rows = [{"method": "landmarks", **took, **score(y, model.labels_)}]
     some = np.random.default_rng(arguments.seed).permutation(len(y))[:5000]
@@ -214,7 +248,8 @@ def main() -> None:
     parser.add_argument(
         "--landmarks", type=int, default=1500, help="in fits that are compared with exact ones"
     )
-    parser.add_argument("--data", type=Path, help="a file of views (.npz) with classes y")
+    parser.add_argument("--data", type=Path, nargs="+", help="files of views (.npz) with classes y")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compare routes side by side")
     parser.add_argument("--seeds", type=int, default=10, help="of rare groups")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="where to write the results as JSON")
