@@ -42,6 +42,7 @@ def find_bounds(fitting: Fitting) -> Bounds:
 
 def find_splits(fitting: Fitting) -> SharedClusters:
     """Look for clusters in each view, and in views together."""
+    bounds = find_bounds(fitting)
     fitting.listener.stage("looking for clusters")
     tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
     workers, stop = fitting.workers, fitting.options.schedule.stop
@@ -51,7 +52,7 @@ def find_splits(fitting: Fitting) -> SharedClusters:
     kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
         tables,
-        find_bounds(fitting),
+        bounds,
         fitting.n_patterns,
         workers,
         fitting.n_landmarks,

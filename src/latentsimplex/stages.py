@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import tells_something
-from latentsimplex.base.threads import Workers, count_threads
+from latentsimplex.auto.temperatures import tells_something
+from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
@@ -83,15 +83,15 @@ def run_stages(
     """
     progress, views = listen_to(options), read_views(X, options)
     known, losses = read_given(given, views)
-    candidates = list_candidates(views.widths)
-    budget = read_memory_limit(options.memory_limit)
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
-    n_jobs, n_landmarks = count_threads(options.n_jobs), options.count_landmarks(views.n_samples)
+    n_landmarks = options.count_landmarks(views.n_samples)
     n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
-    size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
-    keep = choose_storage(size, budget)
-    device = None if options.device == "cpu" else find_device(options.device)
+    candidates = list_candidates(views.widths)
     with Workers(options.n_jobs) as workers, progress as listener:
+        budget = read_memory_limit(options.memory_limit)
+        size = measure_size(views, options.kernel, n_patterns, workers.n_jobs, most_samples, n_landmarks)
+        keep = choose_storage(size, budget)
+        device = None if options.device == "cpu" else find_device(options.device)
         backend = choose_backend(device, views.n_samples, workers)
         if checkpoint is not None:
             listener.stage(checkpoint.describe())
@@ -102,6 +102,7 @@ def run_stages(
             options,
             n_clusters,
             n_patterns,
+            n_landmarks,
             keep,
             device,
             workers,
@@ -115,7 +116,7 @@ def run_stages(
             found = take_in_all_views(fitting, found)
     told = (found.stages, options.settings, found.trees, known)
     results = assemble_results(views, found.search, found.searched, found.informative, *told)
-    references, weights = find_references(views, results, options), list_weights(found)
+    weights, references = list_weights(found), find_references(views, results, options)
     return replace(results, references=references, loss_weights=weights)
 
 

@@ -99,11 +99,6 @@ class Split(NamedTuple):
     is_broad: bool
     is_clear: bool = True
 
-    @property
-    def nats(self) -> float:
-        """The evidence in nats, beyond what is needed: half the squares of standard deviations."""
-        return (self.depth * abs(self.depth) - self.needed**2) / 2
-
 
 def find_split(
     tables: Sequence[Any],

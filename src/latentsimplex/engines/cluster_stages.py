@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import sample_views
+from latentsimplex.auto.temperatures import sample_views
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Indices
 from latentsimplex.engines.chunk_workers import ChunkWorkers
@@ -118,6 +118,7 @@ def find_on_cluster(
         options,
         n_clusters,
         n_patterns,
+        options.count_landmarks(views.n_samples),
         choose_storage(size, budget),
         None if options.device == "cpu" else options.device,
         workers,
@@ -193,7 +194,17 @@ def explore(
     with worker_client() as client, make_workers(Cluster(client), n_threads) as workers:
         backend = choose_backend(device, views.n_samples, workers)
         fitting = Fitting(
-            views, options, n_clusters, n_patterns, keep, device, workers, backend, NOBODY, losses=losses
+            views,
+            options,
+            n_clusters,
+            n_patterns,
+            n_landmarks,
+            keep,
+            device,
+            workers,
+            backend,
+            NOBODY,
+            losses=losses,
         )
         found = find_patterns(fitting, list_candidates(views.widths), known)
         if found.members is not None and views.present is not None:
