@@ -1,4 +1,4 @@
-"""A fit in its course: the data, what was asked for, where the work is done, and how a stage asks EM."""
+"""The context of a running fit: its data, options, workers and checkpoint, and how a stage runs EM."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Found(NamedTuple):
 
 
 class Asked(NamedTuple, Generic[T]):
-    """What a stage asked EM for: what that found, in which views, constant ones left out, and the stage's record."""
+    """The result of EM in a stage: what it found, in which views, constant ones left out, and the stage's record."""
 
     found: T
     informative: Indices
@@ -84,7 +84,7 @@ class Asked(NamedTuple, Generic[T]):
 
 
 class Kept(NamedTuple):
-    """The same as a checkpoint keeps it."""
+    """The result of EM in a stage as a checkpoint stores it."""
 
     found: Any
     informative: Indices
@@ -94,7 +94,7 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept.
+    """The context of a running fit: the views, the options, where the work is done, and where state is kept.
 
     ``n_landmarks`` is how many samples all others are placed against, None for all of them. ``losses`` are those that
     join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views where it is not this
@@ -127,7 +127,7 @@ class Fitting:
         return replace(self, views=views, backend=backend, losses=losses, eigenvectors=cache)
 
     def recall(self, name: str, compute: Callable[[], T], *key: Any, types: Sequence[type] = ()) -> T:
-        """Return what a checkpoint has kept of this name and key, or compute it."""
+        """Return what a checkpoint has stored under this name and key, or compute it."""
         if self.checkpoint is None:
             return compute()
         return self.checkpoint.recall(name, compute, *key, types=types)
@@ -239,7 +239,7 @@ class Fitting:
 
 
 def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
-    """Return what is to be minimised for data of this size."""
+    """Return the model, whose loss EM minimises, for data of this size."""
     if choices.penalty == "labels":
         penalty: Penalty = ClusterPrice(label_prices(n_samples, n_clusters, temperature))
     else:

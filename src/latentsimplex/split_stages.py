@@ -1,4 +1,4 @@
-"""The stages of a fit that finds clusters by splits: looking for them, and their memberships."""
+"""The stages of a fit that finds clusters by splits: the search for splits, and the refinement of memberships."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find_bounds(fitting: Fitting) -> Bounds:
 
 
 def find_splits(fitting: Fitting) -> SharedClusters:
-    """Look for clusters in each view, and in views together."""
+    """Search for clusters by splits, in each view and in views together."""
     bounds = find_bounds(fitting)
     fitting.listener.stage("looking for clusters")
     tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
@@ -67,7 +67,7 @@ def refine_splits(
     candidates: Mapping[int, list[AutoDiffusion]],
     known: Known | None = None,
 ) -> Found:
-    """Find the memberships of samples in the clusters of splits.
+    """Refine the memberships of samples in the clusters that splits found, by EM and votes of neighbours.
 
     Joint losses come after EM, whose memberships are pooled with votes that do not know of them.
     """

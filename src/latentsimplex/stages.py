@@ -77,9 +77,9 @@ STORED_BY = ("zarr", "dask", "dask_expr")
 def run_stages(
     X: Any, options: Options, given: Given = NOTHING, checkpoint: Checkpoint | None = None
 ) -> Results:
-    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one.
+    """Run the stages of a fit to data, or to views that have been read, from a checkpoint if there is one.
 
-    ``given`` is what is known of samples, and losses that join.
+    ``given`` has labels and links of samples, and additional losses.
     """
     progress, views = listen_to(options), read_views(X, options)
     known, losses = read_given(given, views)
@@ -121,7 +121,7 @@ def run_stages(
 
 
 def read_views(X: Any, options: Options) -> Views:
-    """Return the views of data, or raise ValueError for what a fit cannot do with them."""
+    """Return the views of data, or raise ValueError for options that do not suit them."""
     views = X if isinstance(X, Views) else open_views(X, options)
     if options.looks_for_splits(len(views)):
         return leave_out_wordless(views)
@@ -130,7 +130,7 @@ def read_views(X: Any, options: Options) -> Views:
 
 
 def read_given(given: Given, views: Views) -> tuple[Known | None, tuple[JointLoss, ...]]:
-    """Return what is known of samples, None if that is nothing, and the losses that join."""
+    """Return labels and links of samples, None if there are none, and the additional losses."""
     known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
     return known, () if given.losses is None else check_losses(given.losses, views.n_samples)
 
@@ -171,7 +171,7 @@ def is_stored(X: Any) -> bool:
 
 
 def listen_to(options: Options) -> AbstractContextManager[Listener]:
-    """Return who hears of the progress of a fit."""
+    """Return the listener to which a fit reports its progress."""
     heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
     return show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
 
@@ -207,12 +207,12 @@ def find_patterns(
 
 
 def list_weights(found: Found) -> Array | None:
-    """Return the weight of each loss that joined, None where there is none."""
+    """Return the weight of each additional loss, None where there is none."""
     return np.array([other.weight for other in found.losses], dtype=float) if found.losses else None
 
 
 def find_references(views: Views, results: Results, options: Options) -> References | None:
-    """Return what places new samples; None for similarities that were given, which new samples have none of."""
+    """Return the references that new samples are placed against; None where similarities were precomputed."""
     if isinstance(results.similarity, Precomputed):
         return None
     found = (results.view_patterns, results.memberships, results.pattern_labels)
@@ -222,7 +222,7 @@ def find_references(views: Views, results: Results, options: Options) -> Referen
 def choose_reading(
     fitting: Fitting, candidates: Mapping[int, list[AutoDiffusion]]
 ) -> tuple[Reading, Indices | None]:
-    """Return how the search reads the views, by the user's word or by the data, and which it looks at."""
+    """Return the similarity and temperatures of the search, given or chosen by the data, and the views it looks at."""
     choices, kernel, evidence = fitting.options.choices, fitting.options.kernel, None
     if kernel is None:
         kernel, evidence = fitting.choose_similarity(candidates)
@@ -264,7 +264,7 @@ def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | N
 
 
 def wants_refinement(found: Found) -> bool:
-    """Return whether a second similarity would show borders better: one that is given stays."""
+    """Return whether memberships are to be refined on a second similarity: not where the user gave one."""
     if found.search is None or not found.reading.is_automatic:
         return False
     return mean_coassignment(found.search.fit) < 1
@@ -293,14 +293,14 @@ def refine_memberships(fitting: Fitting, found: Found) -> Found:
 
 
 def fill_again(fitting: Fitting, found: Found) -> Found:
-    """Go on from a search, the pairs that views lack filled by the patterns that it found."""
+    """Continue EM from a search, with the pairs that views lack filled in by the patterns that it found."""
     assert found.search is not None
     fit = fitting.go_on(found.search.fit, found.reading, found.members, found.informative)
     return found._replace(search=found.search._replace(fit=fit))
 
 
 def take_in_all_views(fitting: Fitting, found: Found) -> Found:
-    """Go on with all views from where a fit to a part of them ended, with the losses that joined it."""
+    """Continue EM with all views from where a fit to a part of them ended, with its additional losses."""
     fitting.listener.stage("taking in all views")
     fitting = replace(fitting, losses=leave_out_unheard(found.losses))
     assert found.search is not None

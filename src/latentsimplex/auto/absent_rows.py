@@ -1,4 +1,4 @@
-"""Rows of samples that a view does not have, filled in from samples that are like them in other views.
+"""Imputation of absent rows: samples that a view lacks, filled in from samples like them in other views.
 
 Neighbour graphs in which absent samples had no edges would fall apart by who is where. With rows filled in they do not,
 and what the filling adds to clusters it adds to those of clouds as well: these have the same absent samples, filled in

@@ -1,14 +1,14 @@
-"""Clusters from coarse to fine: samples are split wherever there is evidence, and pieces again.
+"""A hierarchy of clusters from coarse to fine: samples are split wherever there is evidence, and pieces again.
 
-The strongest split comes first. What is asked of a split of a piece is more than of all samples, since a piece was cut
-out by the same eye that looks at it. The tree gives the clusters, how many there are, the levels on the way and the
+The strongest split comes first. A split of a piece needs more evidence than one of all samples, since the piece was cut
+out of the same data. The tree gives the clusters, how many there are, the levels on the way and the
 evidence for each number of clusters.
 
 Whether a split is real is itself uncertain, taken or refused. With p the belief in the split that parts two samples,
-they are together with probability 1 - p, so that a table in which groups are possible is not said to have none.
+they are together with probability 1 - p, so that one cluster is not certain where groups are possible.
 
-A sample has edges of the views that it is in. A piece may hold too few samples of a view for that view to tell anything
-of it; samples that no other view has then go with most others, until their neighbours in the whole view vote on their
+A sample has edges in the views that it is in. A piece may hold too few samples of a view for that view to be used;
+samples that no other view has then follow the majority, until their neighbours in the whole view vote on their
 memberships (:mod:`latentsimplex.auto.neighbour_votes`).
 """
 
@@ -76,7 +76,7 @@ class Node(NamedTuple):
 
     @property
     def strength(self) -> float:
-        """That of the split."""
+        """The strength of the split, -inf where there is none."""
         return -np.inf if self.split is None else self.split.strength
 
 
@@ -180,10 +180,10 @@ def grow_tree(
     tell: Callable[[int], object] | None = None,
     compared: str | None = None,
 ) -> ClusterTree:
-    """Return the clusters of the samples that views show together, by so many of them at a time; None is by all.
+    """Return the tree of clusters that views show together; broad graphs are of ``n_landmarks`` samples, None for all.
 
-    Samples in none of the views have no cluster, -1. A checkpoint keeps each split, and each look is told with the
-    number of its samples. ``compared`` is how features are compared, if that is known.
+    Samples in none of the views have no cluster, -1. A checkpoint keeps each split, and ``tell`` hears how many
+    samples each look had. ``compared`` is how features are compared, if that is known.
     """
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
@@ -265,7 +265,7 @@ def find_splits_of(
 def recall_split(
     checkpoint: Checkpoint, find: Callable[[], Split | None], rows: Indices | None = None
 ) -> Split | None:
-    """Return the split of some samples of a tree, of all unless told, that a checkpoint has kept; or find it."""
+    """Return the split of some samples of a tree, None for all, that a checkpoint has kept; or find it."""
     return checkpoint.recall("split", find, rows, types=(Split,))
 
 

@@ -1,4 +1,4 @@
-"""How the samples of some views are compared: features as they are or standardised, or words as shares."""
+"""How the features of views are compared: standardised, as they are, or counts as shares (Hellinger distance)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which views share their clusters: each view is looked at by itself, then views that support one another together.
+"""Which views share their clusters: views are searched alone, then those that support one another together.
 
 A view supports clusters if neighbours in it share them (:func:`support`). Two
 groups of views are one if they support each other's clusters half as well as their own, or better, and neither says
@@ -70,7 +70,7 @@ def find_shared_clusters(
     checkpoint: Checkpoint | None = None,
     listener: Listener = NOBODY,
 ) -> SharedClusters:
-    """Return which views share clusters, and the clusters, by so many samples at a time; None is by all of them."""
+    """Return which views share clusters, and these; broad graphs are of ``n_landmarks`` samples, None for all."""
     free = Bounds(1, bounds.most if bounds.exactly is None else None)
     rows = sample_each_view(tables, GROUPED_BY, LEAST_OF_VIEW)
     views = ViewGroups(tables, rows, free, workers, n_landmarks, checkpoint)
@@ -95,7 +95,7 @@ def find_shared_clusters(
 
 
 class LookCount:
-    """Counts samples that are looked at, on many threads, and says how many that is of those to come.
+    """Counts the samples that have been searched for clusters, on many threads, and reports the share that is done.
 
     In one look no more than the landmarks count: broad graphs, which are of these alone, take most of the time.
     """
