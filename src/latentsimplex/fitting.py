@@ -18,7 +18,7 @@ from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.joint_losses import JointLoss
 from latentsimplex.model.penalties import PENALTIES, Penalty
-from latentsimplex.model.problem import FIT_TYPES, Fit, Listener, Model, Problem, drop_statistics
+from latentsimplex.model.problem import FIT_TYPES, NOBODY, Fit, Listener, Model, Problem, drop_statistics
 from latentsimplex.options import Choices, Options
 from latentsimplex.pairs.absent_pairs import Followed, follow_fit
 from latentsimplex.pairs.divergence import DIVERGENCES
@@ -110,7 +110,7 @@ class Fitting:
     device: str | None
     workers: Workers
     backend: Backend
-    listener: Listener
+    listener: Listener = NOBODY
     checkpoint: Checkpoint | None = None
     losses: tuple[JointLoss, ...] = ()
     eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))

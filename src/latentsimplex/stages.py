@@ -14,6 +14,7 @@ all views      takes in all views, where there were so many that a random part w
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -59,7 +60,7 @@ from latentsimplex.search.runs import (
     mean_coassignment,
     refit_on_second_similarity,
 )
-from latentsimplex.similarity import AutoDiffusion, Precomputed
+from latentsimplex.similarity import AutoDiffusion, Kernel, Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
 from latentsimplex.split_stages import REFINED_BY, find_bounds, find_splits, refine_splits
 
@@ -83,41 +84,60 @@ def run_stages(
     """
     progress, views = listen_to(options), read_views(X, options)
     known, losses = read_given(given, views)
+    candidates = list_candidates(views.widths)
+    with Workers(options.n_jobs) as workers:
+        begun = None if checkpoint is None else checkpoint.describe()
+        fitting = set_up(views, options, workers, losses, checkpoint)
+        with progress as listener:
+            fitting = replace(fitting, listener=listener)
+            if begun is not None:
+                listener.stage(begun)
+            found = find_patterns(fitting, candidates, known)
+            if found.members is not None:
+                found = take_in_all_views(fitting, found)
+    told = (found.stages, options.settings, found.trees, known)
+    results = assemble_results(views, found.search, found.searched, found.informative, *told)
+    weights, references = list_weights(found), find_references(views, found.reading.kernel, results, options)
+    return replace(results, references=references, loss_weights=weights)
+
+
+def set_up(
+    views: Views,
+    options: Options,
+    workers: Workers,
+    losses: tuple[JointLoss, ...] = (),
+    checkpoint: Checkpoint | None = None,
+    most_bytes: float = math.inf,
+    n_held: int | None = None,
+) -> Fitting:
+    """Return the context of a fit, or raise MemoryError: bounds on numbers, how pair values are stored, the backend.
+
+    ``most_bytes`` is what this process may take at most, ``n_held`` the number of views that it holds, None for all.
+    """
     most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
     n_landmarks = options.count_landmarks(views.n_samples)
     n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
-    candidates = list_candidates(views.widths)
-    with Workers(options.n_jobs) as workers, progress as listener:
-        budget = read_memory_limit(options.memory_limit)
-        size = measure_size(views, options.kernel, n_patterns, workers.n_jobs, most_samples, n_landmarks)
-        keep = choose_storage(size, budget)
-        device = None if options.device == "cpu" else find_device(options.device)
-        backend = choose_backend(device, views.n_samples, workers)
-        if checkpoint is not None:
-            listener.stage(checkpoint.describe())
-            kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
-            keep = kept if estimate_bytes(size, kept) <= budget else keep
-        fitting = Fitting(
-            views,
-            options,
-            n_clusters,
-            n_patterns,
-            n_landmarks,
-            keep,
-            device,
-            workers,
-            backend,
-            listener,
-            checkpoint,
-            losses,
-        )
-        found = find_patterns(fitting, candidates, known)
-        if found.members is not None:
-            found = take_in_all_views(fitting, found)
-    told = (found.stages, options.settings, found.trees, known)
-    results = assemble_results(views, found.search, found.searched, found.informative, *told)
-    weights, references = list_weights(found), find_references(views, results, options)
-    return replace(results, references=references, loss_weights=weights)
+    budget = int(min(read_memory_limit(options.memory_limit), most_bytes))
+    size = measure_size(views, options.kernel, n_patterns, workers.n_jobs, most_samples, n_landmarks)
+    size = size if n_held is None else size._replace(n_views=n_held)
+    keep = choose_storage(size, budget)
+    device = None if options.device == "cpu" else find_device(options.device)
+    if checkpoint is not None:
+        kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
+        keep = kept if estimate_bytes(size, kept) <= budget else keep
+    return Fitting(
+        views,
+        options,
+        n_clusters,
+        n_patterns,
+        n_landmarks,
+        keep,
+        device,
+        workers,
+        choose_backend(device, views.n_samples, workers),
+        checkpoint=checkpoint,
+        losses=losses,
+    )
 
 
 def read_views(X: Any, options: Options) -> Views:
@@ -211,12 +231,12 @@ def list_weights(found: Found) -> Array | None:
     return np.array([other.weight for other in found.losses], dtype=float) if found.losses else None
 
 
-def find_references(views: Views, results: Results, options: Options) -> References | None:
+def find_references(views: Views, kernel: Kernel, results: Results, options: Options) -> References | None:
     """Return the references that new samples are placed against; None where similarities were precomputed."""
-    if isinstance(results.similarity, Precomputed):
+    if isinstance(kernel, Precomputed):
         return None
     found = (results.view_patterns, results.memberships, results.pattern_labels)
-    return keep_references(views, results.similarity, *found, options.n_jobs)
+    return keep_references(views, kernel, *found, options.n_jobs)
 
 
 def choose_reading(
