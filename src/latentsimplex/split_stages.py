@@ -126,9 +126,10 @@ def refine_splits(
             for each in zip(groups, fit.state.W, strict=True)
         ]
     )
-    losses = weigh_losses(losses, W)
-    if heard := leave_out_unheard(losses):
-        W = settle_with_losses(heard, W)
+    if losses:
+        losses = weigh_losses(losses, W)
+        if heard := leave_out_unheard(losses):
+            W = settle_with_losses(heard, W)
     fit = fit._replace(state=fit.state._replace(W=W))
     found_with = Reading(choices, found_by, None)
     first = fitting.record_stage("search", found_with, stage.temperature, len(varying))

@@ -40,9 +40,9 @@ def fill_absent(tables: Sequence[Any]) -> list[Array]:
     >>> fill_absent([one, PartialTable(np.array([[5.0], [7.0]]), np.array([0, 2]), 3)])[1].tolist()
     [[5.0], [6.0], [7.0]]
     """
-    tables = [Z for Z in tables if count_present(Z)]
     if not any(isinstance(Z, PartialTable) for Z in tables):
-        return tables
+        return list(tables)
+    tables = [Z for Z in tables if count_present(Z)]
     n, present = len(tables[0]), find_present(tables)
     donors = sample_rows(n, MOST_DONORS)
     scaled = [_scale(Z, own) for Z, own in zip(tables, present, strict=True)]

@@ -322,6 +322,8 @@ def find_seen(tables: Sequence[Any]) -> Indices | None:
 
 def find_split_of_seen(tables: Sequence[Any], workers: Workers, **how: Any) -> Split | None:
     """Return the best way to cut samples, as :func:`find_split` does, where views may lack some of them."""
+    if not any(isinstance(X, PartialTable) for X in tables):
+        return find_split(tables, workers, **how)
     n, tables = len(tables[0]), [X for X in tables if count_present(X) >= min(LEAST_SEEN, len(X))]
     seen = find_seen(tables)
     if seen is None or not tables:
