@@ -201,13 +201,13 @@ def factors(views: list[Array], k: int, seed: int) -> np.ndarray | None:
     return peer_labels(KMeans(k, n_init=10, random_state=seed), found)
 
 
-OURS, MOFA = "latentsimplex", "MOFA+, then k-means, told k"
+OURS, MOFA = "latentsimplex", "MOFA+, then k-means, k given"
 PEERS: dict[str, Callable[[list[Array], int, int], np.ndarray | None]] = {
     "HDBSCAN": hdbscan,
     "mixture, BIC": mixture,
-    "k-means, told k": kmeans,
-    "spectral, told k": spectral,
-    "SNF, told k": fusion,
+    "k-means, k given": kmeans,
+    "spectral, k given": spectral,
+    "SNF, k given": fusion,
     MOFA: factors,
 }
 

@@ -7,14 +7,13 @@ import pytest
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.interruption import stop_of_fits
+from latentsimplex.fitting import VIEW_SPREAD, make_model
 from latentsimplex.model import em as m_step
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import NEVER, OPTIMIZERS, Model
 from latentsimplex.options import (
-    VIEW_SPREAD,
     check_device,
-    make_model,
     resolve_choices,
     resolve_optimizer,
     resolve_options,

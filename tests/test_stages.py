@@ -11,13 +11,13 @@ from latentsimplex import fitting as course
 from latentsimplex.auto.choose_similarity import Choice
 from latentsimplex.auto.temperatures import view_temperatures
 from latentsimplex.base.threads import Workers
-from latentsimplex.fitting import Fitting, Reading
+from latentsimplex.fitting import Fitting, Reading, make_model
 from latentsimplex.inputs.views import as_views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.penalties import NoPenalty
 from latentsimplex.model.problem import NOBODY, Expectation, Fit, State
-from latentsimplex.options import make_model, resolve_options
+from latentsimplex.options import resolve_options
 from latentsimplex.results.results import Stage
 from latentsimplex.search.runs import NATS_AT_LAST, NATS_BETWEEN, mean_coassignment
 from latentsimplex.similarity import AutoDiffusion, Diffusion, LocalScaling
@@ -53,7 +53,7 @@ def a_fitting(data, temperature):
     options = resolve_options(LatentSimplexPosition(3, 2, temperature=temperature).get_params(deep=False))
     views, workers = as_views(data), Workers(1)
     backend = choose_backend(None, views.n_samples, workers)
-    return Fitting(views, options, 3, 2, "whole", None, workers, backend, NOBODY)
+    return Fitting(views, options, 3, 2, None, "whole", None, workers, backend, NOBODY)
 
 
 def posed(fitting, kernel):

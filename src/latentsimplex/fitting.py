@@ -1,4 +1,4 @@
-"""A fit in its course: the data, what was asked for, where the work is done, and how a stage asks EM."""
+"""The context of a running fit: its data, options, workers and checkpoint, and how a stage runs EM."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
 from latentsimplex.model.joint_losses import JointLoss
-from latentsimplex.model.problem import FIT_TYPES, Fit, Listener, Problem, drop_statistics
-from latentsimplex.options import Choices, Options, make_model
+from latentsimplex.model.penalties import PENALTIES, Penalty
+from latentsimplex.model.problem import FIT_TYPES, NOBODY, Fit, Listener, Model, Problem, drop_statistics
+from latentsimplex.options import Choices, Options
 from latentsimplex.pairs.absent_pairs import Followed, follow_fit
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.memory_budget import Storage
@@ -31,6 +33,10 @@ from latentsimplex.similarity import AutoDiffusion, Kernel
 from latentsimplex.similarity.walk_eigenvectors import CACHED_BYTES, EigenvectorCache
 
 T = TypeVar("T")
+
+VIEW_SPREAD = 2.0
+"""How much less sure of its pattern a view is than its own nats say: views of one pattern differ in more ways than
+chance (docs/defaults.md)."""
 
 
 class Reading(NamedTuple):
@@ -70,7 +76,7 @@ class Found(NamedTuple):
 
 
 class Asked(NamedTuple, Generic[T]):
-    """What a stage asked EM for: what that found, in which views, constant ones left out, and the stage's record."""
+    """The result of EM in a stage: what it found, in which views, constant ones left out, and the stage's record."""
 
     found: T
     informative: Indices
@@ -78,7 +84,7 @@ class Asked(NamedTuple, Generic[T]):
 
 
 class Kept(NamedTuple):
-    """The same as a checkpoint keeps it."""
+    """The result of EM in a stage as a checkpoint stores it."""
 
     found: Any
     informative: Indices
@@ -88,30 +94,27 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """A fit in its course: the views, what was asked for, where and how the work is done, and where it is kept.
+    """The context of a running fit: the views, the options, where the work is done, and where state is kept.
 
-    ``losses`` are those that join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views
-    where it is not this process that holds them, or its GPU.
+    ``n_landmarks`` is how many samples all others are placed against, None for all of them. ``losses`` are those that
+    join EM's (:mod:`latentsimplex.model.joint_losses`). ``read`` makes pair values of views where it is not this
+    process that holds them, or its GPU.
     """
 
     views: Views
     options: Options
     n_clusters: int
     n_patterns: int
+    n_landmarks: int | None
     keep: Storage
     device: str | None
     workers: Workers
     backend: Backend
-    listener: Listener
+    listener: Listener = NOBODY
     checkpoint: Checkpoint | None = None
     losses: tuple[JointLoss, ...] = ()
     eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
     read: Callable[..., Any] | None = None
-
-    @property
-    def n_landmarks(self) -> int | None:
-        """How many samples all others are placed against; None is all."""
-        return self.options.count_landmarks(self.views.n_samples)
 
     def take_samples(self, rows: Indices) -> Fitting:
         """Return the same fit to some of the samples."""
@@ -124,7 +127,7 @@ class Fitting:
         return replace(self, views=views, backend=backend, losses=losses, eigenvectors=cache)
 
     def recall(self, name: str, compute: Callable[[], T], *key: Any, types: Sequence[type] = ()) -> T:
-        """Return what a checkpoint has kept of this name and key, or compute it."""
+        """Return what a checkpoint has stored under this name and key, or compute it."""
         if self.checkpoint is None:
             return compute()
         return self.checkpoint.recall(name, compute, *key, types=types)
@@ -233,3 +236,15 @@ class Fitting:
         stage = self.record_stage(name, reading, model.temperature, len(pairs))
         kept = None if self.checkpoint is None else self.checkpoint.within(name)
         return Problem(pairs, model, self.options.schedule, kept, self.losses), pairs.informative, stage
+
+
+def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
+    """Return the model, whose loss EM minimises, for data of this size."""
+    if choices.penalty == "labels":
+        penalty: Penalty = ClusterPrice(label_prices(n_samples, n_clusters, temperature))
+    else:
+        penalty = PENALTIES[choices.penalty]
+    if "temperature" in choices.automatic and choices.penalty == "labels":
+        # pairs share samples, and no more than that: n^2 / 2 of them are n facts about a view's pattern at least
+        temperature = min(VIEW_SPREAD * temperature, max(temperature, n_samples / 2))
+    return Model(DIVERGENCES[choices.divergence], penalty, temperature, choices.response == "learned")

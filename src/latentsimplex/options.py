@@ -23,9 +23,8 @@ from latentsimplex.base.interruption import stop_of_fits
 from latentsimplex.base.libraries import is_instance_of
 from latentsimplex.base.wording import show_value
 from latentsimplex.inputs.named_table import JOINS
-from latentsimplex.model.cluster_prices import ClusterPrice, label_prices
-from latentsimplex.model.penalties import PENALTIES, Penalty
-from latentsimplex.model.problem import NEVER, OPTIMIZERS, Model, Schedule
+from latentsimplex.model.penalties import PENALTIES
+from latentsimplex.model.problem import NEVER, OPTIMIZERS, Schedule
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.memory_budget import read_memory_limit
 from latentsimplex.similarity import Kernel, as_kernel
@@ -61,9 +60,6 @@ PAPER = {
 """The settings of the paper's text."""
 MOST_PATTERNS = 10
 """Patterns that there may be under "auto"."""
-VIEW_SPREAD = 2.0
-"""How much less sure of its pattern a view is than its own nats say: views of one pattern differ in more ways than
-chance (docs/defaults.md)."""
 QUICK, LANDMARKS = 10_000, 5_000
 """Samples up to which "auto" compares all with all, which takes about a minute, and landmarks where there are more."""
 FEWEST_LANDMARKS = 100
@@ -160,18 +156,18 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
     for name, choices in CHOICES.items():
         check_choice(name, given[name], choices)
     counts = {name: check_count(name, given[name]) for name in ("min_clusters", "n_init", "max_iter")}
+    tol, n_jobs = check_number("tol", given["tol"], above=0), check_jobs(given["n_jobs"])
+    rng, verbose = make_generator(given["random_state"]), check_flag("verbose", given["verbose"])
     bounds = {
         name: None if is_auto(given[name]) else check_count(name, given[name])
         for name in ("n_clusters", "n_patterns")
     }
     check_bounds(counts["min_clusters"], bounds["n_clusters"])
-    tol, n_jobs = check_number("tol", given["tol"], above=0), check_jobs(given["n_jobs"])
     if given["engine"] is not None and given["checkpoint"] is not None:
         raise ValueError(
             "engine= and checkpoint= cannot be given together: a cluster makes anew what a lost worker held, and a "
             "checkpoint keeps a fit of this process; leave one of them out."
         )
-    rng, device = make_generator(given["random_state"]), check_device(given["device"])
     chosen = resolve_choices(
         *(given[name] for name in ("divergence", "response", "penalty", "temperature", "search"))
     )
@@ -191,11 +187,11 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         kernel=None if is_auto(given["similarity"]) else as_kernel(given["similarity"]),
         choices=chosen,
         schedule=Schedule(max_iter=counts["max_iter"], tol=tol, stop=stop, **optimizer),
-        device=device,
+        device=check_device(given["device"]),
         memory_limit=given["memory_limit"],
         n_jobs=n_jobs,
         rng=rng,
-        verbose=check_flag("verbose", given["verbose"]),
+        verbose=verbose,
         settings={name: value for name, value in given.items() if name not in NO_SETTINGS},
     )
 
@@ -313,15 +309,3 @@ def check_checkpoint(folder: Any) -> Path | None:
     raise ValueError(
         f"checkpoint={show_value(folder)} is no folder: give its path as text or a pathlib.Path, or None."
     )
-
-
-def make_model(choices: Choices, n_samples: int, n_clusters: int, temperature: float) -> Model:
-    """Return what is to be minimised for data of this size."""
-    if choices.penalty == "labels":
-        penalty: Penalty = ClusterPrice(label_prices(n_samples, n_clusters, temperature))
-    else:
-        penalty = PENALTIES[choices.penalty]
-    if "temperature" in choices.automatic and choices.penalty == "labels":
-        # pairs share samples, and no more than that: n^2 / 2 of them are n facts about a view's pattern at least
-        temperature = min(VIEW_SPREAD * temperature, max(temperature, n_samples / 2))
-    return Model(DIVERGENCES[choices.divergence], penalty, temperature, choices.response == "learned")

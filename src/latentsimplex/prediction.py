@@ -1,4 +1,4 @@
-"""What a fitted model says of samples that it was not fitted to, and of new views of its own."""
+"""Prediction by a fitted model: memberships and labels of new samples, and the patterns that new views follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits with a checkpoint: begun, gone on with, or found to have ended (:mod:`latentsimplex.checkpoints`)."""
+"""Fits with a checkpoint: started, resumed, or already finished (:mod:`latentsimplex.checkpoints`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages of a fit that finds clusters by splits: looking for them, and their memberships."""
+"""The stages of a fit that finds clusters by splits: the search for splits, and the refinement of memberships."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def find_bounds(fitting: Fitting) -> Bounds:
 
 
 def find_splits(fitting: Fitting) -> SharedClusters:
-    """Look for clusters in each view, and in views together."""
+    """Search for clusters by splits, in each view and in views together."""
+    bounds = find_bounds(fitting)
     fitting.listener.stage("looking for clusters")
     tables = [fitting.views.table_of_all(v) for v in range(len(fitting.views))]
     workers, stop = fitting.workers, fitting.options.schedule.stop
@@ -51,7 +52,7 @@ def find_splits(fitting: Fitting) -> SharedClusters:
     kept = None if fitting.checkpoint is None else fitting.checkpoint.within("clusters")
     return find_shared_clusters(
         tables,
-        find_bounds(fitting),
+        bounds,
         fitting.n_patterns,
         workers,
         fitting.n_landmarks,
@@ -66,7 +67,7 @@ def refine_splits(
     candidates: Mapping[int, list[AutoDiffusion]],
     known: Known | None = None,
 ) -> Found:
-    """Find the memberships of samples in the clusters of splits.
+    """Refine the memberships of samples in the clusters that splits found, by EM and votes of neighbours.
 
     Joint losses come after EM, whose memberships are pooled with votes that do not know of them.
     """
@@ -125,9 +126,10 @@ def refine_splits(
             for each in zip(groups, fit.state.W, strict=True)
         ]
     )
-    losses = weigh_losses(losses, W)
-    if heard := leave_out_unheard(losses):
-        W = settle_with_losses(heard, W)
+    if losses:
+        losses = weigh_losses(losses, W)
+        if heard := leave_out_unheard(losses):
+            W = settle_with_losses(heard, W)
     fit = fit._replace(state=fit.state._replace(W=W))
     found_with = Reading(choices, found_by, None)
     first = fitting.record_stage("search", found_with, stage.temperature, len(varying))

@@ -14,6 +14,7 @@ all views      takes in all views, where there were so many that a random part w
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -24,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import tells_something
-from latentsimplex.base.threads import Workers, count_threads
+from latentsimplex.auto.temperatures import tells_something
+from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
@@ -59,7 +60,7 @@ from latentsimplex.search.runs import (
     mean_coassignment,
     refit_on_second_similarity,
 )
-from latentsimplex.similarity import AutoDiffusion, Precomputed
+from latentsimplex.similarity import AutoDiffusion, Kernel, Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
 from latentsimplex.split_stages import REFINED_BY, find_bounds, find_splits, refine_splits
 
@@ -77,50 +78,70 @@ STORED_BY = ("zarr", "dask", "dask_expr")
 def run_stages(
     X: Any, options: Options, given: Given = NOTHING, checkpoint: Checkpoint | None = None
 ) -> Results:
-    """Return what a fit to data, or to views that have been read, finds, going on from a checkpoint if there is one.
+    """Run the stages of a fit to data, or to views that have been read, from a checkpoint if there is one.
 
-    ``given`` is what is known of samples, and losses that join.
+    ``given`` has labels and links of samples, and additional losses.
     """
     progress, views = listen_to(options), read_views(X, options)
     known, losses = read_given(given, views)
     candidates = list_candidates(views.widths)
-    budget = read_memory_limit(options.memory_limit)
-    most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
-    n_jobs, n_landmarks = count_threads(options.n_jobs), options.count_landmarks(views.n_samples)
-    n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
-    size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
-    keep = choose_storage(size, budget)
-    device = None if options.device == "cpu" else find_device(options.device)
-    with Workers(options.n_jobs) as workers, progress as listener:
-        backend = choose_backend(device, views.n_samples, workers)
-        if checkpoint is not None:
-            listener.stage(checkpoint.describe())
-            kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
-            keep = kept if estimate_bytes(size, kept) <= budget else keep
-        fitting = Fitting(
-            views,
-            options,
-            n_clusters,
-            n_patterns,
-            keep,
-            device,
-            workers,
-            backend,
-            listener,
-            checkpoint,
-            losses,
-        )
-        found = find_patterns(fitting, candidates, known)
-        if found.members is not None:
-            found = take_in_all_views(fitting, found)
+    with Workers(options.n_jobs) as workers:
+        begun = None if checkpoint is None else checkpoint.describe()
+        fitting = set_up(views, options, workers, losses, checkpoint)
+        with progress as listener:
+            fitting = replace(fitting, listener=listener)
+            if begun is not None:
+                listener.stage(begun)
+            found = find_patterns(fitting, candidates, known)
+            if found.members is not None:
+                found = take_in_all_views(fitting, found)
     told = (found.stages, options.settings, found.trees, known)
     results = assemble_results(views, found.search, found.searched, found.informative, *told)
-    references, weights = find_references(views, results, options), list_weights(found)
+    weights, references = list_weights(found), find_references(views, found.reading.kernel, results, options)
     return replace(results, references=references, loss_weights=weights)
 
 
+def set_up(
+    views: Views,
+    options: Options,
+    workers: Workers,
+    losses: tuple[JointLoss, ...] = (),
+    checkpoint: Checkpoint | None = None,
+    most_bytes: float = math.inf,
+    n_held: int | None = None,
+) -> Fitting:
+    """Return the context of a fit, or raise MemoryError: bounds on numbers, how pair values are stored, the backend.
+
+    ``most_bytes`` is what this process may take at most, ``n_held`` the number of views that it holds, None for all.
+    """
+    most_samples = REFINED_BY if options.looks_for_splits(len(views)) else None
+    n_landmarks = options.count_landmarks(views.n_samples)
+    n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
+    budget = int(min(read_memory_limit(options.memory_limit), most_bytes))
+    size = measure_size(views, options.kernel, n_patterns, workers.n_jobs, most_samples, n_landmarks)
+    size = size if n_held is None else size._replace(n_views=n_held)
+    keep = choose_storage(size, budget)
+    device = None if options.device == "cpu" else find_device(options.device)
+    if checkpoint is not None:
+        kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
+        keep = kept if estimate_bytes(size, kept) <= budget else keep
+    return Fitting(
+        views,
+        options,
+        n_clusters,
+        n_patterns,
+        n_landmarks,
+        keep,
+        device,
+        workers,
+        choose_backend(device, views.n_samples, workers),
+        checkpoint=checkpoint,
+        losses=losses,
+    )
+
+
 def read_views(X: Any, options: Options) -> Views:
-    """Return the views of data, or raise ValueError for what a fit cannot do with them."""
+    """Return the views of data, or raise ValueError for options that do not suit them."""
     views = X if isinstance(X, Views) else open_views(X, options)
     if options.looks_for_splits(len(views)):
         return leave_out_wordless(views)
@@ -129,7 +150,7 @@ def read_views(X: Any, options: Options) -> Views:
 
 
 def read_given(given: Given, views: Views) -> tuple[Known | None, tuple[JointLoss, ...]]:
-    """Return what is known of samples, None if that is nothing, and the losses that join."""
+    """Return labels and links of samples, None if there are none, and the additional losses."""
     known = None if all(each is None for each in given[:3]) else read_known(*given[:3], views)
     return known, () if given.losses is None else check_losses(given.losses, views.n_samples)
 
@@ -170,7 +191,7 @@ def is_stored(X: Any) -> bool:
 
 
 def listen_to(options: Options) -> AbstractContextManager[Listener]:
-    """Return who hears of the progress of a fit."""
+    """Return the listener to which a fit reports its progress."""
     heard = options.verbose or logger.isEnabledFor(logging.DEBUG)
     return show_progress(options.verbose, options.n_init) if heard else nullcontext(NOBODY)
 
@@ -206,22 +227,22 @@ def find_patterns(
 
 
 def list_weights(found: Found) -> Array | None:
-    """Return the weight of each loss that joined, None where there is none."""
+    """Return the weight of each additional loss, None where there is none."""
     return np.array([other.weight for other in found.losses], dtype=float) if found.losses else None
 
 
-def find_references(views: Views, results: Results, options: Options) -> References | None:
-    """Return what places new samples; None for similarities that were given, which new samples have none of."""
-    if isinstance(results.similarity, Precomputed):
+def find_references(views: Views, kernel: Kernel, results: Results, options: Options) -> References | None:
+    """Return the references that new samples are placed against; None where similarities were precomputed."""
+    if isinstance(kernel, Precomputed):
         return None
     found = (results.view_patterns, results.memberships, results.pattern_labels)
-    return keep_references(views, results.similarity, *found, options.n_jobs)
+    return keep_references(views, kernel, *found, options.n_jobs)
 
 
 def choose_reading(
     fitting: Fitting, candidates: Mapping[int, list[AutoDiffusion]]
 ) -> tuple[Reading, Indices | None]:
-    """Return how the search reads the views, by the user's word or by the data, and which it looks at."""
+    """Return the similarity and temperatures of the search, given or chosen by the data, and the views it looks at."""
     choices, kernel, evidence = fitting.options.choices, fitting.options.kernel, None
     if kernel is None:
         kernel, evidence = fitting.choose_similarity(candidates)
@@ -263,7 +284,7 @@ def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | N
 
 
 def wants_refinement(found: Found) -> bool:
-    """Return whether a second similarity would show borders better: one that is given stays."""
+    """Return whether memberships are to be refined on a second similarity: not where the user gave one."""
     if found.search is None or not found.reading.is_automatic:
         return False
     return mean_coassignment(found.search.fit) < 1
@@ -292,14 +313,14 @@ def refine_memberships(fitting: Fitting, found: Found) -> Found:
 
 
 def fill_again(fitting: Fitting, found: Found) -> Found:
-    """Go on from a search, the pairs that views lack filled by the patterns that it found."""
+    """Continue EM from a search, with the pairs that views lack filled in by the patterns that it found."""
     assert found.search is not None
     fit = fitting.go_on(found.search.fit, found.reading, found.members, found.informative)
     return found._replace(search=found.search._replace(fit=fit))
 
 
 def take_in_all_views(fitting: Fitting, found: Found) -> Found:
-    """Go on with all views from where a fit to a part of them ended, with the losses that joined it."""
+    """Continue EM with all views from where a fit to a part of them ended, with its additional losses."""
     fitting.listener.stage("taking in all views")
     fitting = replace(fitting, losses=leave_out_unheard(found.losses))
     assert found.search is not None

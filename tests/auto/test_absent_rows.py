@@ -5,14 +5,20 @@ import pytest
 
 from latentsimplex.auto import absent_rows
 from latentsimplex.auto.absent_rows import fill_absent
-from latentsimplex.auto.absent_samples import find_seen, find_split_of_seen, sample_each_view
-from latentsimplex.auto.cluster_tree import Bounds, grow_tree
+from latentsimplex.auto.cluster_tree import (
+    Bounds,
+    find_seen,
+    find_split_of_seen,
+    grow_tree,
+    sample_each_view,
+)
 from latentsimplex.auto.neighbour_votes import count_votes, place_by_landmarks
 from latentsimplex.auto.one_humped_clouds import measure_cloud_shape
+from latentsimplex.auto.shared_clusters import support
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
-from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours, support
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours
 
 
 def drop(X, own):

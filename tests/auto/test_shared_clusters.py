@@ -5,9 +5,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto import shared_clusters
 from latentsimplex.auto.cluster_tree import Bounds
-from latentsimplex.auto.shared_clusters import find_shared_clusters
+from latentsimplex.auto.shared_clusters import find_shared_clusters, support, support_within
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.problem import Listener
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 FIRST, SECOND = np.arange(180) % 3, np.arange(180) // 90
 
@@ -100,3 +101,22 @@ def test_a_look_counts_as_its_landmarks_where_these_are_fewer():
     count.add(900)
     count.add(60)
     assert hearing.heard == [(0, 200), (100, 200), (160, 200)]
+
+
+def test_support_is_none_for_clusters_that_have_nothing_to_do_with_the_view():
+    rng = np.random.default_rng(0)
+    near = find_neighbours(rng.normal(size=(400, 2)), 10)
+    assert abs(support(near, rng.integers(0, 3, 400))) < 0.05
+    assert support(near, np.zeros(400, dtype=int)) == 0
+
+
+def test_support_within_clusters_that_a_view_has_as_one_is_none():
+    """One view has two of the other's three clusters as one: its neighbours do not tell them apart."""
+    rng, three = np.random.default_rng(0), np.arange(600) % 3
+    two = (three == 2).astype(int)
+    coarse, fine = (find_neighbours(9.0 * y[:, None] + rng.normal(size=(600, 1)), 10) for y in (two, three))
+    assert abs(support_within(coarse, two, three)) < 2 / np.sqrt(600)
+    assert support_within(fine, three, two) > 0.9
+    assert support_within(fine, np.zeros(600, dtype=int), three) > 0.9
+    absent = np.where(np.arange(600) < 50, -1, three)
+    assert abs(support_within(coarse, two, absent)) < 2.5 / np.sqrt(600)

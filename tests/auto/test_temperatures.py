@@ -6,17 +6,15 @@ from scipy.spatial.distance import pdist
 
 from latentsimplex.auto import explained
 from latentsimplex.auto import temperatures as of_temperatures
-from latentsimplex.auto.choose_similarity import (
-    CLOUD_CLUSTERS,
-    VIEWS_OF_A_KIND,
-    sample_views,
-    temperature_from_gains,
-)
 from latentsimplex.auto.explained import Request, cut_into_batches, explain, explain_tables, gains_up_to
 from latentsimplex.auto.null_clouds import CLOUD_SAMPLES, N_CLOUDS, SEED, draw_cloud, measure_shape
 from latentsimplex.auto.temperatures import (
+    CLOUD_CLUSTERS,
+    VIEWS_OF_A_KIND,
     measure_temperatures,
     reads_clouds,
+    sample_views,
+    temperature_from_gains,
     view_temperatures,
 )
 from latentsimplex.base.threads import Workers

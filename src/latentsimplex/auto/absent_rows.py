@@ -1,4 +1,4 @@
-"""Rows of samples that a view does not have, filled in from samples that are like them in other views.
+"""Imputation of absent rows: samples that a view lacks, filled in from samples like them in other views.
 
 Neighbour graphs in which absent samples had no edges would fall apart by who is where. With rows filled in they do not,
 and what the filling adds to clusters it adds to those of clouds as well: these have the same absent samples, filled in
@@ -40,9 +40,9 @@ def fill_absent(tables: Sequence[Any]) -> list[Array]:
     >>> fill_absent([one, PartialTable(np.array([[5.0], [7.0]]), np.array([0, 2]), 3)])[1].tolist()
     [[5.0], [6.0], [7.0]]
     """
-    tables = [Z for Z in tables if count_present(Z)]
     if not any(isinstance(Z, PartialTable) for Z in tables):
-        return tables
+        return list(tables)
+    tables = [Z for Z in tables if count_present(Z)]
     n, present = len(tables[0]), find_present(tables)
     donors = sample_rows(n, MOST_DONORS)
     scaled = [_scale(Z, own) for Z, own in zip(tables, present, strict=True)]

@@ -21,20 +21,15 @@ from latentsimplex.auto.null_clouds import (
     measure_shape,
 )
 from latentsimplex.auto.shared_clusters import SharedClusters
+from latentsimplex.auto.temperatures import CLOUD_CLUSTERS, sample_views, temperature_from_gains
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.inputs.views import Views
 from latentsimplex.inputs.words import holds_words
 from latentsimplex.pairs.divergence import Divergence
-from latentsimplex.similarity.auto_diffusion import SEARCH_SCALES, AutoDiffusion, space_kinds
+from latentsimplex.similarity.auto_diffusion import SEARCH_SCALES, AutoDiffusion
 
-VIEWS_OF_A_KIND = 24
-"""The most views of a kind that are looked at."""
-CLOUD_CLUSTERS = 6
-"""What clusters explain of a cloud is a mean over k = 2..6."""
-NO_GAIN = 1e-9
-"""A temperature below this is rounding."""
 BOUNDED, CLEARLY = "one by one", 1.2
 """A wild value of one feature moves no other feature's part of this comparison, but can pass for evidence in others."""
 COMPARED_CLOUDS = 3
@@ -94,22 +89,6 @@ def choose_comparisons(views: Views, shared: SharedClusters) -> AutoDiffusion:
             features[p] = "standardised"
     is_broad = bool(shared.groups) and all(group.tree.is_broad for group in shared.groups)
     return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
-
-
-def sample_views(views: Views) -> dict[int, list[int]]:
-    """Return a few views of each of a few kinds, by number of features; constant views tell nothing."""
-    order, widths = np.random.default_rng(SEED).permutation(len(views)), np.array(views.widths)
-    sample: dict[int, list[int]] = {}
-    for p in space_kinds(views.widths):
-        telling = (int(v) for v in order[widths[order] == p] if tells_something(views, int(v)))
-        if found := list(islice(telling, VIEWS_OF_A_KIND)):
-            sample[p] = found
-    return sample
-
-
-def tells_something(views: Views, v: int) -> bool:
-    """Return whether a view is not constant; where that is known of all views, it is not looked at."""
-    return bool(find_varying(views.table(v)).any() if views.varying is None else views.varying[v])
 
 
 def prefer_bounded(evidence: Mapping[str, float]) -> str:
@@ -184,15 +163,3 @@ def _evidence(of_clouds: list[Array], of_views: list[Array], n: int) -> float:
     T = np.mean([temperature_from_gains(gains, n, n) for gains in by_shape])
     ratios = [(gain / (n * np.log(np.arange(2, len(gain) + 2)) * T)).max() for gain in of_views]
     return float(np.exp(np.mean(np.log(np.maximum(ratios, np.finfo(float).tiny)))))
-
-
-def temperature_from_gains(gains: Sequence[Array], n: int, n_samples: int) -> float:
-    """Return T of a view of so many samples by what 2, 3, ... clusters explain of each of its clouds of n.
-
-    >>> temperature_from_gains([10 * np.log([2.0, 3.0]), 30 * np.log([2.0, 3.0])], 10, 40)
-    8.0
-    """
-    explained = [gain / (n * np.log(np.arange(2, len(gain) + 2))) for gain in gains]
-    T = float(np.mean([each.mean() if len(each) else 0.0 for each in explained])) * n_samples / n
-    # two samples, or any number with one similarity for all pairs, cannot be cut to any gain
-    return T if T > NO_GAIN else 1.0

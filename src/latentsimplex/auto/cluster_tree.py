@@ -1,11 +1,15 @@
-"""Clusters from coarse to fine: samples are split wherever there is evidence, and pieces again.
+"""A hierarchy of clusters from coarse to fine: samples are split wherever there is evidence, and pieces again.
 
-The strongest split comes first. What is asked of a split of a piece is more than of all samples, since a piece was cut
-out by the same eye that looks at it. The tree gives the clusters, how many there are, the levels on the way and the
+The strongest split comes first. A split of a piece needs more evidence than one of all samples, since the piece was cut
+out of the same data. The tree gives the clusters, how many there are, the levels on the way and the
 evidence for each number of clusters.
 
 Whether a split is real is itself uncertain, taken or refused. With p the belief in the split that parts two samples,
-they are together with probability 1 - p, so that a table in which groups are possible is not said to have none.
+they are together with probability 1 - p, so that one cluster is not certain where groups are possible.
+
+A sample has edges in the views that it is in. A piece may hold too few samples of a view for that view to be used;
+samples that no other view has then follow the majority, until their neighbours in the whole view vote on their
+memberships (:mod:`latentsimplex.auto.neighbour_votes`).
 """
 
 from __future__ import annotations
@@ -19,11 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from latentsimplex.auto.absent_samples import find_seen, find_split_of_seen
-from latentsimplex.auto.splits import Split, cut_into
+from latentsimplex.auto.splits import LEAST_CLUSTER, Split, cut_into, find_split
+from latentsimplex.base.kmeans import sample_rows
+from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import WideTable
+from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 
 WITHIN = 1.5
@@ -35,6 +40,8 @@ different classes (22, 5, 4 and 14 splits). The curve is surer by up to a tenth:
 WORTH_SENDING, SENT_WHOLE = 4_000, 50_000
 """Samples of pieces that are sent to the workers of a cluster: fewer are looked at sooner here, and of a larger piece
 all workers search the neighbours together."""
+LEAST_SEEN = 2 * LEAST_CLUSTER + 2
+"""The fewest samples of a piece that a view must have to be looked at."""
 NEGLIGIBLE = 1e-6
 """A column of X without a larger entry says nothing."""
 
@@ -69,8 +76,13 @@ class Node(NamedTuple):
 
     @property
     def strength(self) -> float:
-        """That of the split."""
+        """The strength of the split, -inf where there is none."""
         return -np.inf if self.split is None else self.split.strength
+
+
+def count_nats(split: Split) -> float:
+    """Return the evidence for a split in nats, beyond what is needed: half the squares of standard deviations."""
+    return (split.depth * abs(split.depth) - split.needed**2) / 2
 
 
 class Level(NamedTuple):
@@ -168,10 +180,10 @@ def grow_tree(
     tell: Callable[[int], object] | None = None,
     compared: str | None = None,
 ) -> ClusterTree:
-    """Return the clusters of the samples that views show together, by so many of them at a time; None is by all.
+    """Return the tree of clusters that views show together; broad graphs are of ``n_landmarks`` samples, None for all.
 
-    Samples in none of the views have no cluster, -1. A checkpoint keeps each split, and each look is told with the
-    number of its samples. ``compared`` is how features are compared, if that is known.
+    Samples in none of the views have no cluster, -1. A checkpoint keeps each split, and ``tell`` hears how many
+    samples each look had. ``compared`` is how features are compared, if that is known.
     """
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
@@ -215,7 +227,7 @@ def grow_tree(
         labels = np.empty(n, dtype=np.intp)
         for k, each in enumerate(leaves):
             labels[nodes[each].rows] = k
-        evidence += [evidence[-1]] * (len(pieces) - 2) + [evidence[-1] + split.nats / n]
+        evidence += [evidence[-1]] * (len(pieces) - 2) + [evidence[-1] + count_nats(split) / n]
         levels.append(Level(labels, evidence[-1]))
     is_broad = bool(taken) and all(split.is_broad for split in taken)
     if bounds.exactly is not None and root.split is not None:
@@ -223,7 +235,7 @@ def grow_tree(
         labels = cut() if checkpoint is None else checkpoint.recall("cut", cut)
         if not np.array_equal(labels, levels[-1].labels):
             levels, is_broad = [levels[0], Level(labels, levels[-1].evidence)], False
-    refused = [split.nats for split in (nodes[each].split for each in leaves) if split is not None]
+    refused = [count_nats(split) for split in (nodes[each].split for each in leaves) if split is not None]
     for nats in sorted(refused, reverse=True)[: max(0, most - len(leaves))]:
         evidence.append(evidence[-1] + nats / n)
     return ClusterTree(
@@ -253,7 +265,7 @@ def find_splits_of(
 def recall_split(
     checkpoint: Checkpoint, find: Callable[[], Split | None], rows: Indices | None = None
 ) -> Split | None:
-    """Return the split of some samples of a tree, of all unless told, that a checkpoint has kept; or find it."""
+    """Return the split of some samples of a tree, None for all, that a checkpoint has kept; or find it."""
     return checkpoint.recall("split", find, rows, types=(Split,))
 
 
@@ -278,3 +290,47 @@ def cut_pieces(rows: Indices, split: Split, most: int) -> list[Indices]:
 def take_rows(X: Any, rows: Indices) -> Any:
     """Return some samples of a view."""
     return X.take(rows) if isinstance(X, WideTable) else X[rows]
+
+
+def sample_each_view(tables: Sequence[Any], most: int, least: int) -> Indices:
+    """Return at most so many samples, in order, and others where a view that lacks some would have too few of them.
+
+    >>> few = PartialTable(np.zeros((2, 1)), np.array([7, 9]), 10)
+    >>> set(sample_each_view([np.zeros((10, 1)), few], 3, 2)) >= {7, 9}
+    True
+    """
+    rows = sample_rows(len(tables[0]), most)
+    partial = [X.rows for X in tables if isinstance(X, PartialTable)]
+    return np.unique(np.concatenate([rows, *(own[sample_rows(len(own), least)] for own in partial)]))
+
+
+def find_seen(tables: Sequence[Any]) -> Indices | None:
+    """Return the samples that a view with more than one value has; None if these are all.
+
+    >>> part = PartialTable(np.array([[0.0], [1.0]]), np.array([0, 2]), 3)
+    >>> find_seen([part]).tolist(), find_seen([part, np.eye(3)])
+    ([0, 2], None)
+    """
+    if not any(isinstance(X, PartialTable) for X in tables):
+        return None
+    varying = [X for X in tables if find_varying(X).any()]
+    if not varying or not all(isinstance(X, PartialTable) for X in varying):
+        return None
+    seen = np.any([X.present for X in varying], axis=0)
+    return None if seen.all() else np.flatnonzero(seen)
+
+
+def find_split_of_seen(tables: Sequence[Any], workers: Workers, **how: Any) -> Split | None:
+    """Return the best way to cut samples, as :func:`find_split` does, where views may lack some of them."""
+    if not any(isinstance(X, PartialTable) for X in tables):
+        return find_split(tables, workers, **how)
+    n, tables = len(tables[0]), [X for X in tables if count_present(X) >= min(LEAST_SEEN, len(X))]
+    seen = find_seen(tables)
+    if seen is None or not tables:
+        return find_split(tables, workers, **how)
+    split = find_split([X[seen] for X in tables], workers, **how)
+    if split is None:
+        return None
+    labels = np.full(n, np.bincount(split.labels).argmax())
+    labels[seen] = split.labels
+    return split._replace(labels=labels)

@@ -1,13 +1,16 @@
-"""How the samples of some views are compared: features as they are or standardised, or words as shares."""
+"""How the features of views are compared: standardised, as they are, or counts as shares (Hellinger distance)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.inputs.words import holds_words
-from latentsimplex.neighbours.neighbour_graphs import compare_samples
+from latentsimplex.similarity.distances import root_shares, standardise
+from latentsimplex.similarity.wide_tables import compare_together
 
 
 def list_comparisons(tables: Sequence[Any]) -> list[str]:
@@ -26,3 +29,17 @@ def compare_views(tables: Sequence[Any], comparison: str) -> list[Array]:
     """Return coordinates of the samples in each view; shares are compared in tables of words alone."""
     otherwise = "standardised" if comparison == "as shares" else comparison
     return [compare_samples(X, comparison if holds_words(X) else otherwise) for X in tables]
+
+
+def compare_samples(table: Array | WideTable | PartialTable, comparison: str) -> Any:
+    """Return coordinates (n, r) in which samples are as far apart as a comparison of their features says.
+
+    Those of a partial table are partial too.
+    """
+    if isinstance(table, PartialTable):
+        return table.transform(lambda values: compare_samples(values, comparison))
+    if comparison == "as shares":
+        table = root_shares(table)
+    if isinstance(table, WideTable):
+        return compare_together(table, comparison == "standardised")
+    return standardise(table) if comparison == "standardised" else table

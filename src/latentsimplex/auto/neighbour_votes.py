@@ -1,4 +1,4 @@
-"""Memberships of samples from their neighbours' clusters, and what they say together with those of EM.
+"""Memberships by votes of nearest neighbours, pooled with those of EM; landmarks, and samples placed against them.
 
 A neighbour in cluster l is a vote. With A_kl the share of votes for l among the votes of samples in cluster k,
 
@@ -52,7 +52,7 @@ def settle_memberships(
     is_broad: bool = False,
     judge: Callable[[Array], float] | None = None,
 ) -> Array:
-    """Return memberships (n, g) by clusters that were found, ``labels``, and those that EM made of them.
+    """Return memberships (n, g) that pool votes of neighbours for the clusters found, ``labels``, with those of EM.
 
     Votes are for the clusters, of these two, that fewer edges of the neighbour graph leave. Clusters that took a broad
     graph overlap, and EM's memberships stand. Where EM emptied a cluster or overturned them all, votes stand, and so
@@ -126,7 +126,7 @@ def pool(one: Array, other: Array) -> Array:
 
 
 def draw_landmarks(clusterings: Sequence[np.ndarray], most: int, least: int) -> Indices:
-    """Return so many samples, in order: ``least`` of each cluster, even if these are more, and a random part."""
+    """Return landmarks, in order: at least ``least`` of each cluster, even if these are more, others at random."""
     n = len(clusterings[0])
     if n <= most:
         return np.arange(n)

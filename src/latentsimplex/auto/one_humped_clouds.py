@@ -1,4 +1,4 @@
-"""The null model for clusters: samples without clusters that are otherwise like the views, whatever their shape.
+"""The null model for splits: one-humped (unimodal) clouds without clusters, otherwise shaped like the views.
 
 A cloud has as many directions as the data have locally, and along each feature the one-humped distribution nearest to
 the feature's own: a uniform, skewed or heavy-tailed feature has a uniform, skewed or heavy-tailed cloud, and one with

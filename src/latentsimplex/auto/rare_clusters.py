@@ -1,4 +1,4 @@
-"""Rare clusters: a few samples beyond the tail of all others, by what the bulk of the others says of that tail.
+"""Rare clusters: a few samples beyond the tail of all others, a tail that is estimated from their bulk.
 
 Nine of 300 samples have fewer neighbours among themselves than a graph joins, and no order of the samples dips before
 them by more than chance. But the others show how fast their density falls, and so how many of them to expect so far

@@ -1,4 +1,4 @@
-"""Memberships of all samples in the clusters of a tree, given those that EM found for landmarks."""
+"""Memberships of all samples in the clusters of a tree, extended from those that EM found for landmarks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which views share their clusters: each view is looked at by itself, then views that support one another together.
+"""Which views share their clusters: views are searched alone, then those that support one another together.
 
-A view supports clusters if neighbours in it share them (:func:`latentsimplex.neighbours.neighbour_graphs.support`). Two
+A view supports clusters if neighbours in it share them (:func:`support`). Two
 groups of views are one if they support each other's clusters half as well as their own, or better, and neither says
 that clusters of the other are one. Views that show no clusters by themselves join the group whose clusters they
 support, are looked at together, and are left out if they show none: noise takes part in nothing. The order of views
@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.absent_samples import sample_each_view
-from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree, take_rows
-from latentsimplex.auto.comparisons import list_comparisons
+from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree, sample_each_view, take_rows
+from latentsimplex.auto.comparisons import compare_samples, list_comparisons
 from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
@@ -27,12 +26,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.problem import NOBODY, Listener
-from latentsimplex.neighbours.neighbour_graphs import (
-    compare_samples,
-    find_neighbours,
-    support,
-    support_within,
-)
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 MUTUAL = 0.5
 """The share of the support of its own clusters that a view must give to those of another, to share them."""
@@ -40,6 +34,9 @@ TOLD_APART = 2.0
 """The support, over 1 / sqrt(n), that a view must give within its own clusters to clusters that cut them. In the
 paper's consensus example, where one view has two of the other's three clusters as one, it spreads by 0.6 around 0; in
 public data that share clusters it is 2.7 or more."""
+HARDLY_CUT = 0.75
+"""The share of the pairs in a view's own clusters that share a cluster of others, from which these cut off no more than
+strays, or one cluster of many, which may be due to chance."""
 SHUFFLES, CHANCE = 20, 5.0
 """Supported is what lies so many standard deviations above the support of shuffled clusters."""
 GROUPED_BY, LEAST_OF_VIEW = 1000, 100
@@ -73,15 +70,16 @@ def find_shared_clusters(
     checkpoint: Checkpoint | None = None,
     listener: Listener = NOBODY,
 ) -> SharedClusters:
-    """Return which views share clusters, and the clusters, by so many samples at a time; None is by all of them."""
+    """Return which views share clusters, and these; broad graphs are of ``n_landmarks`` samples, None for all."""
     free = Bounds(1, bounds.most if bounds.exactly is None else None)
-    views = ViewGroups(tables, free, workers, n_landmarks, checkpoint)
+    rows = sample_each_view(tables, GROUPED_BY, LEAST_OF_VIEW)
+    views = ViewGroups(tables, rows, free, workers, n_landmarks, checkpoint)
     groups = views.merge(most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
         groups = [tuple(range(len(tables)))]
     tell = None if listener is NOBODY else LookCount(listener, views.expect_looks(groups), n_landmarks).add
     if bounds.least > 1:
-        views = ViewGroups(tables, bounds, workers, n_landmarks, checkpoint)
+        views = ViewGroups(tables, rows, bounds, workers, n_landmarks, checkpoint)
     views.tell = tell
     clustered = [ClusteredViews(members, views.tree_of_all(members)) for members in groups]
     clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some have none, all told
@@ -97,7 +95,7 @@ def find_shared_clusters(
 
 
 class LookCount:
-    """Counts samples that are looked at, on many threads, and says how many that is of those to come.
+    """Counts the samples that have been searched for clusters, on many threads, and reports the share that is done.
 
     In one look no more than the landmarks count: broad graphs, which are of these alone, take most of the time.
     """
@@ -126,6 +124,7 @@ class ViewGroups:
     def __init__(
         self,
         tables: Sequence[Array | WideTable | PartialTable],
+        rows: Indices,
         bounds: Bounds,
         workers: Workers,
         n_landmarks: int | None = None,
@@ -134,7 +133,7 @@ class ViewGroups:
         self.tables, self._bounds, self.workers, self._n_landmarks = tables, bounds, workers, n_landmarks
         self._checkpoint = checkpoint
         self.tell: Callable[[int], object] | None = None
-        self.rows = sample_each_view(tables, GROUPED_BY, LEAST_OF_VIEW)
+        self.rows = rows
         is_whole = len(self.rows) == len(tables[0])
         self._sampled = tables if is_whole else [take_rows(X, self.rows) for X in tables]
         self._trees: dict[Members, ClusterTree] = {}
@@ -296,3 +295,64 @@ def _clustered_or_strongest(grow: Callable[[Members], ClusterTree], members: Mem
     if tree.n_clusters > 1 or len(members) == 1:
         return tree
     return max((grow((v,)) for v in members), key=lambda each: each.strength)
+
+
+def support(neighbours: Indices, labels: np.ndarray) -> float:
+    """Return how far clusters are those of a view's neighbours: 0 by chance, 1 if all neighbours share a cluster.
+
+    Samples that the view does not have, or that have no cluster (-1), do not count.
+
+    >>> support(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1]))
+    1.0
+    """
+    if neighbours.min() < 0 or labels.min() < 0:
+        return _support_of_seen(neighbours, labels)
+    n = len(labels)
+    sizes = np.bincount(labels)
+    chance = float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
+    shared = float((labels[neighbours] == labels[:, None]).mean())
+    return (shared - chance) / (1 - chance) if chance < 1 else 0.0
+
+
+def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> float:
+    """Return the support of clusters among neighbours that share a view's own cluster: 0 by chance, 1 if all do.
+
+    It is 1 where clusters of the view's own are hardly cut by the others. Samples without neighbours or clusters, -1,
+    do not count.
+
+    >>> near = np.array([[1, 2], [0, 3], [3, 0], [2, 1]])  # one cluster, whose two halves are each other's neighbours
+    >>> support_within(near, np.zeros(4, dtype=int), np.array([0, 0, 1, 1])) < 0.5
+    True
+    """
+    starts, ends = np.repeat(np.arange(len(own)), neighbours.shape[1]), neighbours.ravel()
+    seen = (
+        (ends >= 0)
+        & (own[starts] >= 0)
+        & (others[starts] >= 0)
+        & (own[ends] == own[starts])
+        & (others[ends] >= 0)
+    )
+    if not seen.any():
+        return 1.0
+    starts, ends = starts[seen], ends[seen]
+    counted = (own >= 0) & (others >= 0)
+    table = np.zeros((own.max() + 1, others.max() + 1))
+    np.add.at(table, (own[counted], others[counted]), 1)
+    sizes = table.sum(axis=1)
+    by_cluster = (table * (table - 1)).sum(axis=1) / np.maximum(sizes * (sizes - 1), 1)
+    chance = float(by_cluster[own[starts]].mean())
+    shared = float((others[starts] == others[ends]).mean())
+    return (shared - chance) / (1 - chance) if chance < HARDLY_CUT else 1.0
+
+
+def _support_of_seen(neighbours: Indices, labels: np.ndarray) -> float:
+    """Return the support of clusters by a view, where some samples are absent from it or have no cluster."""
+    seen = (labels >= 0) & (neighbours[:, 0] >= 0)
+    sizes = np.bincount(labels[seen])
+    n = int(sizes.sum())
+    near, own = neighbours[seen], labels[seen, None]
+    known = (near >= 0) & (labels[near] >= 0)
+    chance = float((sizes * (sizes - 1)).sum() / max(n * (n - 1), 1))
+    if not known.any() or chance >= 1:
+        return 0.0
+    return (float((labels[near] == own)[known].mean()) - chance) / (1 - chance)

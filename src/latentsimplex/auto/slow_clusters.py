@@ -1,4 +1,4 @@
-"""Modes that are slower than those of clouds: how many there are, and the clusters that they tell apart.
+"""Slow modes (eigenvectors) of neighbour graphs that separate clusters: how many there are beyond null clouds.
 
 In many dimensions clusters overlap in every order of the samples, but k of them have k - 1 modes that are slower than
 those of clouds without clusters: s_j = log(r_m / r_j), r_j the rates and m the fastest mode looked at, less the mean of

@@ -1,4 +1,4 @@
-"""Evidence that samples fall into clusters, and where: dips between humps, and modes slower than without clusters.
+"""Evidence for splits of samples into clusters: dips between humps, and modes slower than without clusters.
 
 **Dips.** Put the samples in the order of a slow mode and count the edges of a neighbour graph that each cut of that
 order would cross. In one cloud of any shape the count rises to a hump and falls; between two clusters it dips. With h
@@ -98,11 +98,6 @@ class Split(NamedTuple):
     comparison: str
     is_broad: bool
     is_clear: bool = True
-
-    @property
-    def nats(self) -> float:
-        """The evidence in nats, beyond what is needed: half the squares of standard deviations."""
-        return (self.depth * abs(self.depth) - self.needed**2) / 2
 
 
 def find_split(

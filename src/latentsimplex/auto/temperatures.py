@@ -13,30 +13,38 @@ a divergence K is worth K / T nats, and cutting a cloud gains exactly what its l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TypeGuard
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import CLOUD_CLUSTERS, sample_views, temperature_from_gains
 from latentsimplex.auto.explained import Request, explain_tables, gains_up_to
 from latentsimplex.auto.null_clouds import (
     CLOUD_SAMPLES,
     N_CLOUDS,
+    SEED,
     draw_clouds,
     measure_shape,
     rearrange_exponents,
 )
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
-from latentsimplex.base.wide_table import WideTable
+from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.inputs.views import Views
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.memory_budget import count_readers
+from latentsimplex.similarity.auto_diffusion import space_kinds
 from latentsimplex.similarity.kernel import BatchKernel, Kernel
 from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 
+VIEWS_OF_A_KIND = 24
+"""The most views of a kind that are looked at."""
 VIEWS_WITH_CLOUDS = 12
 """The most views of a kind that clouds are made of."""
+CLOUD_CLUSTERS = 6
+"""What clusters explain of a cloud is a mean over k = 2..6."""
+NO_GAIN = 1e-9
+"""A temperature below this is rounding."""
 
 
 def view_temperatures(
@@ -108,3 +116,31 @@ def measure_temperatures(
             for own, n, X in zip(by_table, sizes, tables, strict=True)
         ]
     )
+
+
+def sample_views(views: Views) -> dict[int, list[int]]:
+    """Return a few views of each of a few kinds, by number of features; constant views tell nothing."""
+    order, widths = np.random.default_rng(SEED).permutation(len(views)), np.array(views.widths)
+    sample: dict[int, list[int]] = {}
+    for p in space_kinds(views.widths):
+        telling = (int(v) for v in order[widths[order] == p] if tells_something(views, int(v)))
+        if found := list(islice(telling, VIEWS_OF_A_KIND)):
+            sample[p] = found
+    return sample
+
+
+def tells_something(views: Views, v: int) -> bool:
+    """Return whether a view is not constant; where that is known of all views, it is not looked at."""
+    return bool(find_varying(views.table(v)).any() if views.varying is None else views.varying[v])
+
+
+def temperature_from_gains(gains: Sequence[Array], n: int, n_samples: int) -> float:
+    """Return T of a view of so many samples by what 2, 3, ... clusters explain of each of its clouds of n.
+
+    >>> temperature_from_gains([10 * np.log([2.0, 3.0]), 30 * np.log([2.0, 3.0])], 10, 40)
+    8.0
+    """
+    explained = [gain / (n * np.log(np.arange(2, len(gain) + 2))) for gain in gains]
+    T = float(np.mean([each.mean() if len(each) else 0.0 for each in explained])) * n_samples / n
+    # two samples, or any number with one similarity for all pairs, cannot be cut to any gain
+    return T if T > NO_GAIN else 1.0

@@ -1,4 +1,4 @@
-"""Tables of some of the samples: a view that others have more samples than."""
+"""Tables of views that lack some of the samples."""
 
 from __future__ import annotations
 

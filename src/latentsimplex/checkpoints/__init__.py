@@ -1,1 +1,1 @@
-"""State of a long fit in a folder, from which a fit of the same data and settings goes on."""
+"""Checkpoints: the state of a long fit in a folder, from which a fit of the same data and settings resumes."""

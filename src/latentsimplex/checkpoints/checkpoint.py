@@ -1,4 +1,4 @@
-"""A checkpoint as the parts of a fit see it: what they would compute is recalled, or computed and kept.
+"""A checkpoint as the parts of a fit use it: results are recalled from it, or computed and stored.
 
 A piece is known by where in the fit it belongs, the scope, and by what it is made from, its key. The fit takes the same
 way again, passing over all that it can recall, so that it ends with the same bits as one that nothing interrupted.

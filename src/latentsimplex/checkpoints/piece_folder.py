@@ -1,4 +1,4 @@
-"""A folder of pieces of a fit, written now and then: what it is of, and what has been done so far.
+"""The folder of a checkpoint: which fit it belongs to, its pieces, and when they are written.
 
 ``checkpoint.json`` says of which data and settings the pieces are; a folder of others is refused. Each piece is a file
 of its own. Those that are made in quick succession wait and are written together, so that writing takes no more than a

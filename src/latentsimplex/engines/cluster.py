@@ -1,4 +1,4 @@
-"""A Dask cluster as a fit uses it: tasks are submitted, results gathered, and faults said in one sentence.
+"""A Dask cluster as a fit uses it: tasks are submitted, results gathered, and faults reported in one sentence.
 
 All that workers hold is the result of a task, and Dask knows which: what a lost worker held is made anew by others, and
 the fit goes on. Tasks are pure functions of their arguments, so that it ends where it would have ended.

@@ -14,6 +14,7 @@ references       how views compare samples on all workers, a task for each patte
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import sample_views
+from latentsimplex.auto.temperatures import sample_views
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Indices
 from latentsimplex.engines.chunk_workers import ChunkWorkers
@@ -40,7 +41,7 @@ from latentsimplex.inputs.views import Views
 from latentsimplex.known.known_samples import NOTHING, Given, Known
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.joint_losses import JointLoss
-from latentsimplex.model.problem import NEVER, NOBODY, Listener
+from latentsimplex.model.problem import NEVER, Listener
 from latentsimplex.options import Options
 from latentsimplex.pairs.memory_budget import (
     SHARE_OF_FREE,
@@ -48,12 +49,10 @@ from latentsimplex.pairs.memory_budget import (
     measure_size,
     read_memory_limit,
 )
-from latentsimplex.pairs.on_device import find_device
 from latentsimplex.results.estimates import assemble_results
 from latentsimplex.results.results import Results
 from latentsimplex.similarity import Precomputed
 from latentsimplex.similarity.auto_diffusion import list_candidates
-from latentsimplex.split_stages import REFINED_BY
 from latentsimplex.stages import (
     draw_members,
     find_patterns,
@@ -61,6 +60,7 @@ from latentsimplex.stages import (
     listen_to,
     read_given,
     read_views,
+    set_up,
     take_in_all_views,
 )
 
@@ -118,6 +118,7 @@ def find_on_cluster(
         options,
         n_clusters,
         n_patterns,
+        options.count_landmarks(views.n_samples),
         choose_storage(size, budget),
         None if options.device == "cpu" else options.device,
         workers,
@@ -179,22 +180,11 @@ def explore(
     from distributed import get_worker, worker_client
 
     worker, views = get_worker(), rebuild_views(views, order, parts)
-    n_threads, budget = worker.state.nthreads, read_memory_limit(options.memory_limit)
+    n_threads, most_bytes = worker.state.nthreads, math.inf
     if options.memory_limit is None and worker.memory_manager.memory_limit:
-        budget = min(budget, int(SHARE_OF_FREE * worker.memory_manager.memory_limit))
-    is_split = options.looks_for_splits(len(views))
-    n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
-    n_landmarks = options.count_landmarks(views.n_samples)
-    size = measure_size(
-        views, options.kernel, n_patterns, n_threads, REFINED_BY if is_split else None, n_landmarks
-    )
-    keep = choose_storage(size._replace(n_views=len(order)), budget)
-    device = None if options.device == "cpu" else find_device(options.device)
+        most_bytes = SHARE_OF_FREE * worker.memory_manager.memory_limit
     with worker_client() as client, make_workers(Cluster(client), n_threads) as workers:
-        backend = choose_backend(device, views.n_samples, workers)
-        fitting = Fitting(
-            views, options, n_clusters, n_patterns, keep, device, workers, backend, NOBODY, losses=losses
-        )
+        fitting = set_up(views, options, workers, losses, most_bytes=most_bytes, n_held=len(order))
         found = find_patterns(fitting, list_candidates(views.widths), known)
         if found.members is not None and views.present is not None:
             found = take_in_all_views(fitting, found)

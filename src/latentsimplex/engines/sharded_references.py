@@ -1,4 +1,4 @@
-"""What places new samples, learnt where the views are: how each compares samples shard by shard, then by pattern."""
+"""References for placing new samples, learnt on the workers of a cluster: shard by shard, then by pattern."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.choose_similarity import tells_something
+from latentsimplex.auto.temperatures import tells_something
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.engines.cluster import Cluster

@@ -126,7 +126,7 @@ TEMPLATE = """# Results
 
 What the paper reports, what its settings (`LatentSimplexPosition.paper()`) and the defaults give here, the best
 other method (peer) measured on the same data, and a ceiling that no method can beat: the truth, or the score of the
-labels that are most probable under the true densities. Peers are scikit-learn's clusterers, told the true number of
+labels that are most probable under the true densities. Peers are scikit-learn's clusterers, given the true number of
 clusters where they take one; where P is compared with the oracle's, a Gaussian mixture is one too. "Mean deviation
 over that of hard labels" is a ratio: below 1, probabilities are closer to the oracle's than hard labels are. A blank
 is a number that the paper does not give, that no peer has, or that is not defined.

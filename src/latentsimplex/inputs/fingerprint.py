@@ -1,4 +1,4 @@
-"""A fingerprint of views, by which a fit knows whether it was given the same data before."""
+"""A fingerprint (hash) of views, by which a fit recognises its data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK_BYTES = 1 << 24
 
 
 def fingerprint_views(views: Views) -> str:
-    """Return a hash of all that a fit is told by its views: numbers, names, and which samples are absent.
+    """Return a hash of all that a fit reads of its views: numbers, names, and which samples are absent.
 
     >>> from latentsimplex.inputs.views import as_views
     >>> one, other = ([[1.0, 2.0], [3.0, last]] for last in (4.0, 5.0))

@@ -205,20 +205,6 @@ def with_samples(frame: Any, column: str) -> NamedTable:
     return NamedTable(read_cells(frame[others], "the frame"), [str(name) for name in others], index)
 
 
-def check_lengths(tables: Sequence[Any], labels: list[str], join: str) -> None:
-    """Raise ValueError for tables of different numbers of samples, which nothing names."""
-    first = tables[0].shape[0]
-    for table, label in zip(tables, labels, strict=True):
-        if table.shape[0] != first:
-            lengths = f"{label} has {table.shape[0]} rows and {labels[0]} has {first}"
-            raise ValueError(
-                f"{lengths}: all views must describe the same samples."
-                if join == "strict"
-                else f"{lengths}, and nothing names them: give frames with an index, by which join={join!r} can tell "
-                "which samples each view has."
-            )
-
-
 def check_handful(tables: Sequence[Any], labels: list[str]) -> None:
     """Raise ValueError for a table of very few of the samples."""
     for table, label in zip(tables, labels, strict=True):

@@ -1,4 +1,4 @@
-"""Numbers out of arrays, frames, sparse matrices and tensors, or one sentence that says why they are none."""
+"""Numbers from arrays, frames, sparse matrices and tensors, or one sentence that says why they cannot be read."""
 
 from __future__ import annotations
 

@@ -41,11 +41,11 @@ from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.found_columns import FoundColumns
-from latentsimplex.inputs.id_columns import check_id_columns
 from latentsimplex.inputs.mixed_columns import GivenColumns
-from latentsimplex.inputs.named_table import MatchedRows, check_handful, check_lengths, match_rows
+from latentsimplex.inputs.named_table import MatchedRows, check_handful, match_rows
 from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
 from latentsimplex.inputs.stored_tables import collect_frame, load_stored, open_group
+from latentsimplex.inputs.unnamed_rows import check_id_columns, check_lengths
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""What is known of some samples, and what it says of clusters: classes, and links between samples."""
+"""Semi-supervised clustering: labels of some samples and links between samples, and what they say about clusters."""

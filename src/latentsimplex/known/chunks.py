@@ -1,4 +1,4 @@
-"""Chunks: samples that are known to be of one class, by a label or by links, and which chunks are of different ones."""
+"""Chunks: samples known to be of one class, by labels or must-links, and which chunks are of different classes."""
 
 from __future__ import annotations
 

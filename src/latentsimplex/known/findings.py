@@ -1,4 +1,4 @@
-"""What a fit says of what was known: the pattern it speaks of, classes of clusters, labels and links in doubt."""
+"""What a fit says about labels and links: the pattern they are about, classes of clusters, which are in doubt."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class KnownFindings:
 
 
 def find_known(known: Known, memberships: list[Array]) -> tuple[KnownFindings, list[Array]]:
-    """Return what the memberships of patterns say of what is known, and memberships that take account of it.
+    """Return the findings about labels and links, and the posterior memberships of patterns given them.
 
     Those of the pattern that labels and links speak of change, the others do not. Links to keep to speak of the most
     probable one, whatever the evidence.

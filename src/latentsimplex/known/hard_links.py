@@ -1,4 +1,4 @@
-"""Links that are kept to exactly: tied samples have one row of memberships, parted ones different clusters."""
+"""Hard constraints: must-linked samples share a row of memberships, cannot-linked ones have different clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters that take account of what is known of samples: cut where classes part, joined where a class is cut.
+"""Semi-supervised clusters: cut where labelled classes separate, joined where one class was cut.
 
 A cluster may hold samples of two chunks that are known to differ. Whether neighbours tell them apart is a question that
 the known samples answer: each is predicted from the others. With l the log-likelihood of these predictions and h that
@@ -70,7 +70,7 @@ class Cut(NamedTuple):
 def inform_splits(
     tables: Sequence[Any], shared: SharedClusters, known: Known, bounds: Bounds, workers: Workers
 ) -> SharedClusters:
-    """Return the clusters that views share, those of the group that labels and links speak of cut and joined by them.
+    """Return the clusters that views share, with those of the group that labels and links are about cut and joined.
 
     Where views show no clusters, all of them together are looked at for those that labels ask for. The number of
     clusters stays within its bounds.

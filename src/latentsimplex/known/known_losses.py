@@ -1,4 +1,4 @@
-"""What is known of samples as losses that join EM's in a search (:mod:`latentsimplex.model.joint_losses`)."""
+"""Labels and links as losses that are added to EM's in a search (:mod:`latentsimplex.model.joint_losses`)."""
 
 from __future__ import annotations
 

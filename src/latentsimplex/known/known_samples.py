@@ -1,4 +1,4 @@
-"""What is known of samples beside their views: classes of some of them, pairs that belong together, pairs that do not.
+"""Labels of some samples, must-links and cannot-links, read from what the user gives and checked.
 
 ========================== ==========================================================================================
 given                      read as
@@ -277,7 +277,7 @@ def _sample_finder(name: str, views: Views) -> Any:
 
 
 def check_consistent(must: Links, cannot: Links, views: Views) -> None:
-    """Raise ValueError for links to keep to that exclude one another."""
+    """Raise ValueError for hard links that contradict one another."""
     must, cannot = (links.select(np.isinf(links.weights)) for links in (must, cannot))
     if not len(cannot.pairs):
         return

@@ -1,4 +1,4 @@
-"""Memberships of samples given what is known of them, and which labels and links are probably wrong.
+"""Posterior memberships given labels and links, and which labels and links are probably wrong.
 
 ============ =============== ========== ============================================================================
 symbol       name            shape      meaning

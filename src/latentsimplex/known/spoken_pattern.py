@@ -1,4 +1,4 @@
-"""Which pattern labels and links speak of: the one whose clusters tell most of them.
+"""Which pattern labels and links are about: the one whose clusters predict them best.
 
 With N_kc samples of class c known in cluster k, the labels have the probability
 
@@ -67,6 +67,6 @@ def link_evidence(known: Known, clusters: np.ndarray) -> float:
 
 
 def find_spoken_pattern(known: Known, clusterings: Sequence[np.ndarray]) -> Array:
-    """Return how probable it is that what is known speaks of each clustering (d + 1,); the last is none of them."""
+    """Return the probability that labels and links are about each clustering (d + 1,); the last is none of them."""
     evidence = [label_evidence(known, each) + link_evidence(known, each) for each in clusterings]
     return softmax(np.array([*evidence, 0.0]))

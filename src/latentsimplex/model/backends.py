@@ -137,20 +137,22 @@ class NumbaBackend:
         filled = count_filled_columns(W).tolist()
         forward, learned = model.divergence.name == "forward", model.learned_response
         single = not self.is_small or (single_precision and self.m > MANY)
-        sides = [(W[l, :, :k].T, B[l, :k, :k]) for l, k in enumerate(filled)]
-        starts = [start_descent(*map(np.ascontiguousarray, both), learned) for both in sides]
+
+        def start(l: int) -> Any:
+            sides = (W[l, :, : filled[l]].T, B[l, : filled[l], : filled[l]])
+            return start_descent(*map(np.ascontiguousarray, sides), learned)
 
         def descend_small(l: int) -> tuple[Array, Array, float]:
             values = stat[l].astype(np.float32) if single else stat[l]
             aim = (float(mass[l]), values, forward, learned, prices[: filled[l]])
-            return descend(*starts[l], *aim, n_steps, float(rate[l]))
+            return descend(*start(l), *aim, n_steps, float(rate[l]))
 
         if self.is_small:
             worth_threads = n_steps * stat.size >= THREADED
             found = list(self.workers.map(descend_small, range(len(W)), worth_threads))
         else:
             aim = (mass, self._in_precision(stat), forward, learned, prices)
-            found = descend_in_tiles(starts, *aim, n_steps, rate, self.workers)
+            found = descend_in_tiles([start(l) for l in range(len(W))], *aim, n_steps, rate, self.workers)
         W, B = np.zeros_like(W), B.copy()
         for l, (k, (columns, response, _)) in enumerate(zip(filled, found, strict=True)):
             W[l, :, :k], B[l, :k, :k] = columns.T, response

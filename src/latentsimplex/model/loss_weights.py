@@ -1,4 +1,4 @@
-"""Weights of joint losses chosen by evidence: how well each one tells the clusters of samples whose views are hidden.
+"""Weights of joint losses by cross-validation: how well each one predicts the clusters of hidden samples.
 
 ======== ============ ================= ======================================================================
 symbol   name         shape             meaning

@@ -8,7 +8,7 @@ views add up to one. With N the symmetric normalisation of a graph, the lazy wal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,15 +20,13 @@ from latentsimplex.base.arrays import fill_missing, has_missing
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import WideTable
 from latentsimplex.neighbours.nearest_neighbours import (
     COMPARED,
     COMPARED_QUICKLY,
     FEW_NEIGHBOURS,
     search_neighbours,
 )
-from latentsimplex.similarity.distances import euclidean_distances, root_shares, standardise
-from latentsimplex.similarity.wide_tables import compare_together
+from latentsimplex.similarity.distances import euclidean_distances
 
 FEW_SAMPLES = 300
 """With no more samples all eigenvectors are found sooner than a few."""
@@ -38,9 +36,6 @@ SETTLED, EXACT, ROUGH = 0.05, 1e-6, 5e-4
 """A mode is known when its residual is such a share of how far its eigenvalue is from the largest, within bounds."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
-HARDLY_CUT = 0.75
-"""The share of the pairs in a view's own clusters that share a cluster of others, from which these cut off no more than
-strays, or one cluster of many, which may be due to chance."""
 FEW_FEATURES = 15
 """Fewer features are compared one by one, which keeps all digits, as quickly as by products of matrices."""
 COMPARED_AT_ONCE = 1 << 18
@@ -55,20 +50,6 @@ class Modes(NamedTuple):
     rates: Array
     values: Array
     constant: float
-
-
-def compare_samples(table: Array | WideTable | PartialTable, comparison: str) -> Any:
-    """Return coordinates (n, r) in which samples are as far apart as a comparison of their features says.
-
-    Those of a partial table are partial too.
-    """
-    if isinstance(table, PartialTable):
-        return table.transform(lambda values: compare_samples(values, comparison))
-    if comparison == "as shares":
-        table = root_shares(table)
-    if isinstance(table, WideTable):
-        return compare_together(table, comparison == "standardised")
-    return standardise(table) if comparison == "standardised" else table
 
 
 def find_neighbours(
@@ -236,67 +217,6 @@ def count_crossed_edges(graph: sparse.csr_matrix, ranks: Indices) -> Array:
     from latentsimplex.neighbours._graph_loops import count_crossed
 
     return count_crossed((graph.indptr, graph.indices, graph.data), ranks)
-
-
-def support(neighbours: Indices, labels: np.ndarray) -> float:
-    """Return how far clusters are those of a view's neighbours: 0 by chance, 1 if all neighbours share a cluster.
-
-    Samples that the view does not have, or that have no cluster (-1), do not count.
-
-    >>> support(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1]))
-    1.0
-    """
-    if neighbours.min() < 0 or labels.min() < 0:
-        return _support_of_seen(neighbours, labels)
-    n = len(labels)
-    sizes = np.bincount(labels)
-    chance = float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
-    shared = float((labels[neighbours] == labels[:, None]).mean())
-    return (shared - chance) / (1 - chance) if chance < 1 else 0.0
-
-
-def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> float:
-    """Return the support of clusters among neighbours that share a view's own cluster: 0 by chance, 1 if all do.
-
-    It is 1 where clusters of the view's own are hardly cut by the others. Samples without neighbours or clusters, -1,
-    do not count.
-
-    >>> near = np.array([[1, 2], [0, 3], [3, 0], [2, 1]])  # one cluster, whose two halves are each other's neighbours
-    >>> support_within(near, np.zeros(4, dtype=int), np.array([0, 0, 1, 1])) < 0.5
-    True
-    """
-    starts, ends = np.repeat(np.arange(len(own)), neighbours.shape[1]), neighbours.ravel()
-    seen = (
-        (ends >= 0)
-        & (own[starts] >= 0)
-        & (others[starts] >= 0)
-        & (own[ends] == own[starts])
-        & (others[ends] >= 0)
-    )
-    if not seen.any():
-        return 1.0
-    starts, ends = starts[seen], ends[seen]
-    counted = (own >= 0) & (others >= 0)
-    table = np.zeros((own.max() + 1, others.max() + 1))
-    np.add.at(table, (own[counted], others[counted]), 1)
-    sizes = table.sum(axis=1)
-    by_cluster = (table * (table - 1)).sum(axis=1) / np.maximum(sizes * (sizes - 1), 1)
-    chance = float(by_cluster[own[starts]].mean())
-    shared = float((others[starts] == others[ends]).mean())
-    return (shared - chance) / (1 - chance) if chance < HARDLY_CUT else 1.0
-
-
-def _support_of_seen(neighbours: Indices, labels: np.ndarray) -> float:
-    """Return the support of clusters by a view, where some samples are absent from it or have no cluster."""
-    seen = (labels >= 0) & (neighbours[:, 0] >= 0)
-    sizes = np.bincount(labels[seen])
-    n = int(sizes.sum())
-    near, own = neighbours[seen], labels[seen, None]
-    known = (near >= 0) & (labels[near] >= 0)
-    chance = float((sizes * (sizes - 1)).sum() / max(n * (n - 1), 1))
-    if not known.any() or chance >= 1:
-        return 0.0
-    return (float((labels[near] == own)[known].mean()) - chance) / (1 - chance)
 
 
 def leaving_share(graph: sparse.csr_matrix, labels: np.ndarray) -> float:

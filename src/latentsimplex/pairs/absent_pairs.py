@@ -1,4 +1,4 @@
-"""Pairs that a view lacks, because a sample of the pair is absent from it: what stands for them in EM.
+"""Pairs that a view lacks, because a sample of the pair is absent from it: what EM reads in their place.
 
 A view says nothing about a pair that it lacks. So that every pair of a pattern counts the same, whoever has it, the
 pair values of a view are filled with the mean over the views of its pattern that have the pair,

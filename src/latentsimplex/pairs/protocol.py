@@ -1,6 +1,6 @@
 """What EM and the search ask of pair values, wherever they live, and of the backend that M steps run on.
 
-All that is asked of many views at once is a *pass* over them. A :class:`Visit` is small and travels to where blocks of
+What is computed over many views is a *pass* over them. A :class:`Visit` is small and travels to where blocks of
 pair values are (broadcast); there it is prepared once and applied to each block (map); rows of views are put in order,
 and sums are added up in that order (reduce). Whoever asks does not know whether blocks are in this process, on a GPU or
 with the workers of a cluster.

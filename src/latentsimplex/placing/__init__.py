@@ -1,4 +1,4 @@
-"""New samples placed against samples whose memberships are known, and new views against known patterns."""
+"""Out-of-sample prediction: new samples placed against known memberships, new views against known patterns."""
 
 from latentsimplex.placing.new_views import AssignedViews
 

@@ -1,4 +1,4 @@
-"""Memberships of new samples from those of their nearest reference samples: the primitive that placing stands on.
+"""Memberships of new samples from those of their nearest reference samples: weighted nearest neighbours.
 
 ========== ==================== ========== ==============================================================
 symbol     name                 shape      meaning

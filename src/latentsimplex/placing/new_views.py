@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from latentsimplex.auto.comparisons import compare_samples, list_comparisons
 from latentsimplex.auto.shared_clusters import CHANCE, GROUPED_BY
-from latentsimplex.auto.splits import list_comparisons, local_sizes
+from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.arrays import softmax
 from latentsimplex.base.condensed import count_pairs, unpack_pairs
 from latentsimplex.base.kmeans import sample_rows
@@ -32,7 +33,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
-from latentsimplex.neighbours.neighbour_graphs import compare_samples, find_neighbours
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.in_memory import BLOCK_VALUES, ViewReader
 from latentsimplex.similarity import Kernel, Precomputed

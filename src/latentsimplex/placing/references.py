@@ -1,4 +1,4 @@
-"""What a fit keeps to place new samples: reference samples, how each view compares them, and what they say.
+"""Reference samples that a fit keeps to place new ones: how each view compares them, and their memberships.
 
 References are all samples of a fit, or landmarks where there are many: the same in all views, some of each cluster. New
 samples are placed against them pattern by pattern (:mod:`latentsimplex.placing.neighbour_opinions`); views whose

@@ -1,4 +1,4 @@
-"""Labels and links, for the report: the pattern they speak of, the class of each cluster, which are in doubt."""
+"""Labels and links, for the report: the pattern they are about, the class of each cluster, which are in doubt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was where: which samples each view has, for the report; nothing where each has all of them."""
+"""Which samples each view has, for the report; nothing where each has all of them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,9 @@ def assemble_results(
     if search is None:
         initial[searched] = 0
     estimates = add_constant_views(found, informative, n_views, views.n_samples)
-    placed = find_placed(views.present, estimates.view_patterns, len(estimates.memberships))
+    placed = None
+    if views.present is not None:
+        placed = find_placed(views.present, estimates.view_patterns, len(estimates.memberships))
     estimates = estimates._replace(memberships=share_unplaced(estimates.memberships, placed))
     findings = None
     if known is not None:

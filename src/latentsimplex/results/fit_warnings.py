@@ -1,4 +1,4 @@
-"""What a fit warns of once it has ended: views that are constant, and clusters that nothing speaks for."""
+"""Warnings at the end of a fit: views that are constant, and clusters without evidence."""
 
 from __future__ import annotations
 

@@ -180,6 +180,8 @@ class Results:
     @property
     def placed(self) -> np.ndarray | None:
         """Which samples are in some view of each pattern (patterns, n); None if all are."""
+        if self.present is None:
+            return None
         return find_placed(self.present, self.view_patterns, self.n_patterns)
 
     @property
@@ -279,14 +281,12 @@ class Results:
         )
 
 
-def find_placed(present: np.ndarray | None, view_patterns: np.ndarray, n_patterns: int) -> np.ndarray | None:
+def find_placed(present: np.ndarray, view_patterns: np.ndarray, n_patterns: int) -> np.ndarray | None:
     """Return which samples are in some view of each pattern (patterns, n), given those of views; None if all are.
 
     >>> find_placed(np.array([[True, False], [True, True]]), np.array([0, 1]), 2).tolist()
     [[True, False], [True, True]]
     """
-    if present is None:
-        return None
     placed = np.array([present[view_patterns == l].any(axis=0) for l in range(n_patterns)])
     return None if placed.all() else placed
 

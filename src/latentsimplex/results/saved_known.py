@@ -1,4 +1,4 @@
-"""What a fit says of labels and links, in a model file: class names and numbers in its header, the rest as arrays."""
+"""Findings about labels and links in a model file: class names and numbers in its header, the rest as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What places new samples, in a model file: arrays whose names begin with ``references``, and columns in the header.
+"""References for placing new samples in a model file: arrays named ``references/...``, columns in the header.
 
 Views are joined, so that thousands of them are a few arrays: coordinates side by side, features one behind the other.
 A file is data from elsewhere, so all of it is checked before references are made of it.

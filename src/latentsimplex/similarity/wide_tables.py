@@ -1,4 +1,4 @@
-"""Wide tables as narrow ones: n samples have no more than n coordinates, and the same distances in them.
+"""Wide tables reduced to narrow ones with the same distances: n samples need no more than n coordinates.
 
 ========== ===================== ========= ============================================================
 symbol     name                  shape     meaning

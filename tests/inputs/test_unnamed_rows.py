@@ -8,7 +8,7 @@ import pytest
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.inputs import with_samples
-from latentsimplex.inputs.id_columns import find_id_columns
+from latentsimplex.inputs.unnamed_rows import find_id_columns
 from latentsimplex.inputs.views import as_views
 
 IDS = [5, 3, 9, 4]

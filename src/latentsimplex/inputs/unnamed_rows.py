@@ -1,4 +1,4 @@
-"""Columns of frames that look like names of samples, though rows are matched by position.
+"""Rows that are matched by position: columns that look like names of samples, and tables of different lengths.
 
 A frame whose index only counts rows may hold the names of its samples in a column, as text files do. As a feature that
 column would mean nothing, and rows in another order would be matched wrongly: this is said before a fit.
@@ -65,3 +65,17 @@ def find_id_columns(frame: Any) -> dict[str, list[Any]]:
 
 def _is_fraction(value: Any) -> bool:
     return isinstance(value, float) and not value.is_integer()
+
+
+def check_lengths(tables: Sequence[Any], labels: list[str], join: str) -> None:
+    """Raise ValueError for tables of different numbers of samples, which nothing names."""
+    first = tables[0].shape[0]
+    for table, label in zip(tables, labels, strict=True):
+        if table.shape[0] != first:
+            lengths = f"{label} has {table.shape[0]} rows and {labels[0]} has {first}"
+            raise ValueError(
+                f"{lengths}: all views must describe the same samples."
+                if join == "strict"
+                else f"{lengths}, and nothing names them: give frames with an index, by which join={join!r} can tell "
+                "which samples each view has."
+            )
