@@ -1,11 +1,20 @@
 """Which views share clusters: those that support one another, in any order, and no noise."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto import shared_clusters
 from latentsimplex.auto.cluster_tree import Bounds
-from latentsimplex.auto.shared_clusters import find_shared_clusters, support, support_within
+from latentsimplex.auto.shared_clusters import (
+    ViewGroups,
+    find_shared_clusters,
+    share_nats,
+    support,
+    support_within,
+)
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.problem import Listener
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours
@@ -120,3 +129,31 @@ def test_support_within_clusters_that_a_view_has_as_one_is_none():
     assert support_within(fine, np.zeros(600, dtype=int), three) > 0.9
     absent = np.where(np.arange(600) < 50, -1, three)
     assert abs(support_within(coarse, two, absent)) < 2.5 / np.sqrt(600)
+
+
+def test_a_group_has_the_clusters_of_one_view_where_these_tell_clearly_more(monkeypatch):
+    """Four clusters that neighbours in both views keep to, where the views together show two; and halves by chance."""
+    four, rng = np.repeat(np.arange(4), 45), np.random.default_rng(0)
+    views = [view(four, 0), view(four, 1)]
+    by_chance = 2 * (four // 2) + rng.integers(2, size=180)
+    with Workers(1) as workers:
+        groups = ViewGroups(views, np.arange(180), Bounds(), workers)
+        for alone, expected in ((four, (0,)), (by_chance, (0, 1)), (four // 2, (0, 1))):
+            trees = {(0,): alone, (1,): four // 2, (0, 1): four // 2}
+            monkeypatch.setattr(groups, "tree", lambda own, trees=trees: SimpleNamespace(labels=trees[own]))
+            assert groups.find_clearest((0, 1)) == expected
+        monkeypatch.setattr(groups, "tree", lambda own: SimpleNamespace(labels=np.zeros(180, dtype=int)))
+        assert groups.find_clearest((0, 1)) == (0, 1)
+
+
+def test_nats_that_clusters_share_with_those_of_neighbours():
+    labels = np.repeat([0, 1, 2], 20)
+    inside = np.array([np.flatnonzero(labels == k)[:5] for k in labels])
+    assert share_nats(inside, labels) == pytest.approx((np.log(3), np.log(3)))
+    anyone = np.tile(np.arange(60), (60, 1))
+    nats, h = share_nats(anyone, labels)
+    assert nats == pytest.approx(0, abs=1e-12)
+    assert h == pytest.approx(np.log(3))
+    absent = inside.copy()
+    absent[:20] = -1  # samples without neighbours do not count
+    assert share_nats(absent, labels) == pytest.approx((np.log(2), np.log(2)))

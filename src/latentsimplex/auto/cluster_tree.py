@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import call
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
+from latentsimplex.model.problem import Listener
 
 WITHIN = 1.5
 """How many times more evidence a split of a piece needs than one of all samples."""
@@ -169,6 +171,27 @@ class ClusterTree:
         levels = [Level(spread_labels(level.labels), level.evidence) for level in self.levels]
         nodes = [node._replace(rows=rows[node.rows]) for node in self.nodes]
         return replace(self, levels=levels, nodes=nodes)
+
+
+class LookCount:
+    """Counts the samples that have been searched for clusters, on many threads, and reports the share that is done.
+
+    In one look no more than the landmarks count: broad graphs, which are of these alone, take most of the time.
+    """
+
+    def __init__(self, listener: Listener, sizes: Sequence[int], n_landmarks: int | None) -> None:
+        self._listener, self._most, self._done, self._lock = listener, n_landmarks, 0, Lock()
+        self._whole = sum(map(self._weigh, sizes))
+        listener.looked(0, self._whole)
+
+    def _weigh(self, n: int) -> int:
+        return n if self._most is None else min(n, self._most)
+
+    def add(self, n: int) -> None:
+        """Add a look at n samples."""
+        with self._lock:
+            self._done += self._weigh(n)
+            self._listener.looked(self._done, self._whole)
 
 
 def grow_tree(

@@ -6,18 +6,28 @@ that clusters of the other are one. Views that show no clusters by themselves jo
 support, are looked at together, and are left out if they show none: noise takes part in nothing. The order of views
 does not matter. A thousand samples tell which views belong together, where they show clusters; the clusters of a group
 are those of all samples.
+
+A group has the clusters that its views show together, unless one view by itself has clusters that tell clearly more of
+neighbours in all of them: views that blur what one shows do not take it away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import entr
 
-from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, grow_tree, sample_each_view, take_rows
+from latentsimplex.auto.cluster_tree import (
+    Bounds,
+    ClusterTree,
+    LookCount,
+    grow_tree,
+    sample_each_view,
+    take_rows,
+)
 from latentsimplex.auto.comparisons import compare_samples, list_comparisons
 from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.partial_table import PartialTable
@@ -77,11 +87,15 @@ def find_shared_clusters(
     groups = views.merge(most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
         groups = [tuple(range(len(tables)))]
+    seers = [views.find_clearest(members) for members in groups]
     tell = None if listener is NOBODY else LookCount(listener, views.expect_looks(groups), n_landmarks).add
     if bounds.least > 1:
         views = ViewGroups(tables, rows, bounds, workers, n_landmarks, checkpoint)
     views.tell = tell
-    clustered = [ClusteredViews(members, views.tree_of_all(members)) for members in groups]
+    shown = groups if bounds.exactly is not None else seers
+    clustered = [
+        ClusteredViews(members, views.tree_of_all(own)) for members, own in zip(groups, shown, strict=True)
+    ]
     clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some have none, all told
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
     taken = {v for group in clustered for v in group.members}
@@ -92,27 +106,6 @@ def find_shared_clusters(
     return SharedClusters(
         clustered, grow_tree([tables[v] for v in left], free, workers, n_landmarks, kept, tell)
     )
-
-
-class LookCount:
-    """Counts the samples that have been searched for clusters, on many threads, and reports the share that is done.
-
-    In one look no more than the landmarks count: broad graphs, which are of these alone, take most of the time.
-    """
-
-    def __init__(self, listener: Listener, sizes: Sequence[int], n_landmarks: int | None) -> None:
-        self._listener, self._most, self._done, self._lock = listener, n_landmarks, 0, Lock()
-        self._whole = sum(map(self._weigh, sizes))
-        listener.looked(0, self._whole)
-
-    def _weigh(self, n: int) -> int:
-        return n if self._most is None else min(n, self._most)
-
-    def add(self, n: int) -> None:
-        """Add a look at n samples."""
-        with self._lock:
-            self._done += self._weigh(n)
-            self._listener.looked(self._done, self._whole)
 
 
 class ViewGroups:
@@ -164,6 +157,26 @@ class ViewGroups:
     def tree_of_all(self, members: Members) -> ClusterTree:
         """Return the same for all samples."""
         return _clustered_or_strongest(self._grow_on_all, members)
+
+    def find_clearest(self, members: Members) -> Members:
+        """Return the views whose clusters a group has: all of them together, or one whose clusters tell more.
+
+        These share more nats with the clusters of neighbours in all views of the group and, of the entropy that they
+        have beyond, half as large a part or more: any finer clusters share a little more.
+        """
+        nats, h = self._tell(members, members)
+        more = {}
+        for v in members if len(members) > 1 and nats else ():
+            own, own_h = self._tell((v,), members)
+            if own > nats and own - nats >= MUTUAL * nats / h * (own_h - h):
+                more[v] = own
+        return (max(more, key=lambda v: more[v]),) if more else members
+
+    def _tell(self, seers: Members, members: Members) -> Array:
+        """Return the nats that clusters of some views share with those of neighbours in others, and their entropy."""
+        labels = self.tree(seers).labels
+        told = [max(share_nats(near, labels) for near in self._compared(v)) for v in members]
+        return np.mean(told, axis=0)
 
     def _grow_on_all(self, members: Members) -> ClusterTree:
         if members not in self._trees_of_all:
@@ -312,6 +325,22 @@ def support(neighbours: Indices, labels: np.ndarray) -> float:
     chance = float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
     shared = float((labels[neighbours] == labels[:, None]).mean())
     return (shared - chance) / (1 - chance) if chance < 1 else 0.0
+
+
+def share_nats(neighbours: Indices, labels: np.ndarray) -> tuple[float, float]:
+    """Return the mutual information of a sample's cluster and a neighbour's, and the entropy of clusters, in nats.
+
+    Samples that the view does not have, or that have no cluster (-1), do not count.
+
+    >>> share_nats(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1])) == (np.log(2), np.log(2))
+    True
+    """
+    starts, ends = np.repeat(np.arange(len(labels)), neighbours.shape[1]), neighbours.ravel()
+    seen = (ends >= 0) & (labels[starts] >= 0) & (labels[ends] >= 0)
+    table = np.zeros((labels.max() + 1,) * 2)
+    np.add.at(table, (labels[starts[seen]], labels[ends[seen]]), 1 / max(1, seen.sum()))
+    ours, theirs, both = (float(entr(p).sum()) for p in (table.sum(axis=1), table.sum(axis=0), table))
+    return ours + theirs - both, ours
 
 
 def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> float:
