@@ -7,7 +7,9 @@
    evidence. That of others is the gain of its columns by clusters that the other columns show
    (:mod:`latentsimplex.columns.column_gains`). Wherever the parts of a group have more evidence than the whole, it is
    taken apart.
-3. Views whose clusters explain each other's columns are made one if that is more evidence. Then each column goes to the
+3. Groups are also grown from pairs of the other columns, by clusters that several columns agree on where pairs alone do
+   not surely depend on each other (:mod:`latentsimplex.columns.grown_groups`), and judged in the same way.
+4. Views whose clusters explain each other's columns are made one if that is more evidence. Then each column goes to the
    view by whose clusters it gains most, if it gains at all, and trees are grown again, until no column moves.
 
 Columns that gain from no clusters are noise, and in no view. A view has two columns or more: what single columns show
