@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from latentsimplex.auto.asked_clusters import cut_into
-from latentsimplex.auto.cluster_tree import Bounds, grow_tree
+from latentsimplex.auto.cluster_tree import Bounds, cut_into, grow_tree
 from latentsimplex.base.threads import Workers
 
 

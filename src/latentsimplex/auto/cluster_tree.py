@@ -17,15 +17,20 @@ from operator import call
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
+from latentsimplex.auto.absent_rows import fill_absent
 from latentsimplex.auto.absent_samples import find_seen, find_split_of_seen
-from latentsimplex.auto.asked_clusters import cut_into
-from latentsimplex.auto.splits import Split
+from latentsimplex.auto.comparisons import compare_views
+from latentsimplex.auto.slow_clusters import cut_by_modes
+from latentsimplex.auto.splits import MOST_NEIGHBOURS, Split, local_sizes, read_graphs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import WideTable
+from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
+from latentsimplex.neighbours.neighbour_graphs import Modes, leaving_share
 
 WITHIN = 1.5
 """How many times more evidence a split of a piece needs than one of all samples."""
@@ -36,6 +41,9 @@ different classes (22, 5, 4 and 14 splits). The curve is surer by up to a tenth:
 WORTH_SENDING, SENT_WHOLE = 4_000, 50_000
 """Samples of pieces that are sent to the workers of a cluster: fewer are looked at sooner here, and of a larger piece
 all workers search the neighbours together."""
+CLEARLY_FEWER = 0.9
+"""The share of the edges that leave clusters found by splits, below which those of slow modes are taken instead. Slow
+modes are cut so that few edges leave, and a little fewer is no sign that they are right."""
 NEGLIGIBLE = 1e-6
 """A column of X without a larger entry says nothing."""
 
@@ -290,6 +298,39 @@ def join_pieces(
     if labels is before:
         return list(pieces)
     return sorted((rows[labels == k] for k in range(len(pieces))), key=len, reverse=True)
+
+
+def cut_into(
+    tables: Sequence[Any], k: int, comparison: str, before: np.ndarray, workers: Workers | None = None
+) -> np.ndarray:
+    """Return exactly k clusters (n,): those found before, or those of slow modes if clearly fewer edges leave them."""
+    tables = [X for X in tables if find_varying(X).any()]
+    graphs = read_joined_graphs(fill_absent(compare_views(tables, comparison)), k, workers)
+    ways = [
+        labels for labels in (cut_by_modes(modes, k) for _, modes in graphs) if len(np.unique(labels)) == k
+    ]
+    leaving = [leaving_share(graphs[0][0], labels) for labels in ways]
+    enough = len(np.unique(before)) == k
+    if not ways or (enough and min(leaving) >= CLEARLY_FEWER * leaving_share(graphs[0][0], before)):
+        return before
+    return ways[int(np.argmin(leaving))]
+
+
+def read_joined_graphs(
+    coordinates: Sequence[Array], k: int, workers: Workers | None = None
+) -> list[tuple[sparse.csr_matrix, Modes]]:
+    """Return two local graphs and their k - 1 slowest modes, with neighbours doubled until k pieces or fewer are left.
+
+    Whichever pieces of a graph are put together, no edge leaves them, so that modes do not say which belong together.
+    The nearest are joined first as samples are given more neighbours; very large pieces may stay apart.
+    """
+    n = len(coordinates[0])
+    sizes = local_sizes(n)
+    graphs = read_graphs(coordinates, sizes, k - 1, workers)
+    while max(sizes) < min(n - 1, MOST_NEIGHBOURS) and connected_components(graphs[0][0])[0] > k:
+        sizes = [min(2 * size, n - 1) for size in sizes]
+        graphs = read_graphs(coordinates, sizes, k - 1, workers)
+    return graphs
 
 
 def take_rows(X: Any, rows: Indices) -> Any:
