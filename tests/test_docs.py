@@ -198,6 +198,8 @@ def gallery_finds(name, left):
                 and len(set(kept[together])) == 1
                 and kept[apart[0]] != kept[apart[1]]
             )
+        case "views_found_in_a_table":
+            return (left["found"] > 0).sum().sum() == 4 and (left["agreement"].max() > 0.8).all()
         case "reproducing_the_paper":
             paper, default = (left["models"][name].n_clusters_ for name in ("paper", "default"))
             return (paper > 5).all() and default.tolist() == [3, 2]
@@ -230,6 +232,7 @@ def test_the_landing_page_leads_to_every_example():
         "precomputed_similarities",
         "reading_the_uncertainty",
         "reproducing_the_paper",
+        "views_found_in_a_table",
     }
 
 

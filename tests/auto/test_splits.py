@@ -9,7 +9,6 @@ from latentsimplex.auto.cluster_tree import count_nats
 from latentsimplex.auto.slow_clusters import count_slow_modes, excess_slowness
 from latentsimplex.auto.splits import (
     LEAST_CLUSTER,
-    cut_into,
     find_dip,
     find_split,
 )
@@ -91,14 +90,6 @@ def test_separate_clusters_on_a_line_are_found():
     found = split((6.0 * labels + rng.normal(size=300))[:, None])
     assert found.strength >= 1
     assert adjusted_rand_score(found.labels, labels) > 0.97
-
-
-def test_exactly_k_are_those_of_splits_unless_clearly_fewer_edges_leave_others():
-    rng, labels = np.random.default_rng(0), np.repeat([0, 1, 2], 60)
-    X = rng.normal(size=(180, 2)) + 12 * np.eye(3)[labels][:, :2]
-    np.testing.assert_array_equal(cut_into([X], 3, "as they are", labels), labels)
-    mixed = rng.permutation(labels)
-    assert adjusted_rand_score(cut_into([X], 3, "as they are", mixed), labels) > 0.95
 
 
 def test_views_together_show_what_each_does_not():

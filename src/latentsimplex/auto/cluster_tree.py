@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from latentsimplex.auto.splits import LEAST_CLUSTER, Split, cut_into, find_split
+from latentsimplex.auto.asked_clusters import cut_into
+from latentsimplex.auto.splits import LEAST_CLUSTER, Split, find_split
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.threads import Workers
@@ -243,6 +244,8 @@ def grow_tree(
         if split is None or (split.strength < 1 and len(leaves) >= bounds.least):
             break
         pieces = cut_pieces(nodes[leaf].rows, split, most - len(leaves) + 1)
+        if len(pieces) <= split.labels.max():
+            pieces = join_pieces(tables, pieces, comparison, workers)
         leaves.remove(leaf)
         leaves += range(len(nodes), len(nodes) + len(pieces))
         nodes += look(pieces, leaf)
@@ -308,6 +311,20 @@ def cut_pieces(rows: Indices, split: Split, most: int) -> list[Indices]:
     rank = np.empty(len(sizes), dtype=np.intp)
     rank[order] = np.minimum(np.arange(len(sizes)), most - 1)
     return [rows[rank[split.labels] == k] for k in range(min(most, int((sizes > 0).sum())))]
+
+
+def join_pieces(
+    tables: Sequence[Any], pieces: Sequence[Indices], comparison: str, workers: Workers
+) -> list[Indices]:
+    """Return as many pieces of the same samples, cut anew where clearly fewer edges leave them, the largest first."""
+    rows = np.sort(np.concatenate(pieces))
+    before = np.empty(len(rows), dtype=np.intp)
+    for k, piece in enumerate(pieces):
+        before[np.searchsorted(rows, piece)] = k
+    labels = cut_into([take_rows(X, rows) for X in tables], len(pieces), comparison, before, workers)
+    if labels is before:
+        return list(pieces)
+    return sorted((rows[labels == k] for k in range(len(pieces))), key=len, reverse=True)
 
 
 def take_rows(X: Any, rows: Indices) -> Any:

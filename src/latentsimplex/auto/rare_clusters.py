@@ -140,7 +140,8 @@ def surprise(y: Array, sizes: Indices) -> Array:
     rising = np.sort(y)
     median, quarter = np.quantile(rising, [0.5, 0.75])
     spread = max(float(quarter - median) / 0.6745, np.finfo(float).tiny)
-    expected = log_ndtr(-(rising[n - sizes] - median) / spread) + np.log(n)
+    with np.errstate(over="ignore"):  # where most samples are equal, all others are infinitely far
+        expected = log_ndtr(-(rising[n - sizes] - median) / spread) + np.log(n)
     nats = sizes * (np.log(sizes) - expected) - sizes + np.exp(expected)
     return np.where(expected < np.log(sizes), nats, 0.0)
 

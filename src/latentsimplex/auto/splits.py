@@ -45,7 +45,6 @@ from latentsimplex.neighbours.neighbour_graphs import (
     count_crossed_edges,
     find_neighbours,
     join_neighbours,
-    leaving_share,
     slow_modes,
 )
 
@@ -65,9 +64,6 @@ LOCALLY = 0.5
 """The share of the strength of the strongest split that one of a local graph needs, to be taken instead."""
 LEAST_CLUSTER = 5
 """Fewer samples than this are no cluster."""
-CLEARLY_FEWER = 0.9
-"""The share of the edges that leave clusters found by splits, below which those of slow modes are taken instead. Slow
-modes are cut so that few edges leave, and a little fewer is no sign that they are right."""
 CHANCE, CHANCE_FROM, CHANCE_SPREAD = 1.3, 1.2, 0.3
 """The deepest of L dips that are due to chance is about 1.3 (sqrt(2 log L) - 1.2): the largest of L normal numbers is
 about sqrt(2 log L), and in strips, rings and clouds of even density dips are as deep as this line says. Long shapes
@@ -165,23 +161,6 @@ def is_line(tables: Sequence[Any]) -> bool:
     (True, False)
     """
     return len(tables) == 1 and tables[0].shape[1] == 1
-
-
-def cut_into(
-    tables: Sequence[Any], k: int, comparison: str, before: np.ndarray, workers: Workers | None = None
-) -> np.ndarray:
-    """Return exactly k clusters (n,): those found before, or those of slow modes if clearly fewer edges leave them."""
-    tables = [X for X in tables if find_varying(X).any()]
-    coordinates = fill_absent(compare_views(tables, comparison))
-    graphs = read_graphs(coordinates, local_sizes(len(before)), k - 1, workers)
-    ways = [
-        labels for labels in (cut_by_modes(modes, k) for _, modes in graphs) if len(np.unique(labels)) == k
-    ]
-    leaving = [leaving_share(graphs[0][0], labels) for labels in ways]
-    enough = len(np.unique(before)) == k
-    if not ways or (enough and min(leaving) >= CLEARLY_FEWER * leaving_share(graphs[0][0], before)):
-        return before
-    return ways[int(np.argmin(leaving))]
 
 
 class Look:

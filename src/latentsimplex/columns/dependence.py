@@ -92,6 +92,27 @@ def strongest_dependence(polynomials: np.ndarray) -> np.ndarray:
     return strongest
 
 
+def strongest_pairs(polynomials: np.ndarray, most: int) -> Indices:
+    """Return pairs of columns (m, 2), no more than ``most``, the strongest first.
+
+    They depend on each other so much that a column of noise has no more than one such partner, on average.
+    """
+    p = polynomials.shape[2]
+    least = dependence_at(1 / max(p, 1))
+    pairs, strengths = np.empty((0, 2), dtype=np.intp), np.empty(0, dtype=np.float32)
+    for columns, others in _blocks(p):
+        S = measure_dependence(polynomials, columns, others)
+        S[columns[:, None] >= others[None]] = 0.0
+        found = np.nonzero(least < S)
+        pairs = np.concatenate([pairs, np.column_stack([columns[found[0]], others[found[1]]])])
+        strengths = np.concatenate([strengths, S[found]])
+        if len(pairs) > most:
+            kept = np.argsort(-strengths, kind="stable")[:most]
+            pairs, strengths = pairs[kept], strengths[kept]
+            least = max(least, float(strengths[-1]))
+    return pairs[np.argsort(-strengths, kind="stable")]
+
+
 def chance_of(S: Array | float) -> Array:
     """Return how probable so much dependence, or more, is between independent columns.
 

@@ -7,7 +7,9 @@
    evidence. That of others is the gain of its columns by clusters that the other columns show
    (:mod:`latentsimplex.columns.column_gains`). Wherever the parts of a group have more evidence than the whole, it is
    taken apart.
-3. Views whose clusters explain each other's columns are made one if that is more evidence. Then each column goes to the
+3. Groups are also grown from pairs of the other columns, by clusters that several columns agree on where pairs alone do
+   not surely depend on each other (:mod:`latentsimplex.columns.grown_groups`), and judged in the same way.
+4. Views whose clusters explain each other's columns are made one if that is more evidence. Then each column goes to the
    view by whose clusters it gains most, if it gains at all, and trees are grown again, until no column moves.
 
 Columns that gain from no clusters are noise, and in no view. A view has two columns or more: what single columns show
@@ -35,7 +37,9 @@ from latentsimplex.columns.dependence import (
     measure_dependence,
     normal_scores,
     strongest_dependence,
+    strongest_pairs,
 )
+from latentsimplex.columns.grown_groups import grow_groups
 from latentsimplex.inputs.found_columns import FoundColumns
 
 GROUPED_BY = 2000
@@ -52,6 +56,8 @@ MOST_LINKED = 4000
 """Columns that are linked, those that depend on others most; the rest may join the views of these."""
 MOST_CANDIDATES = 100
 """Groups that are judged, those with most dependence in them; each takes up to a second."""
+MOST_PAIRS = 10_000
+"""Pairs that groups are grown from, those that depend on each other most."""
 EXCHANGED = 0.25
 """The share of the evidence of two views that must be there with their clusters exchanged, to look at them together."""
 MUTUAL = 0.5
@@ -68,6 +74,7 @@ def find_views(table: Array, workers: Workers) -> FoundColumns:
     """Return the views among the columns of a table (n, p), which may have missing cells; the largest first."""
     judge = Judge(table[sample_rows(len(table), GROUPED_BY)], workers)
     groups = choose_groups(list_candidates(judge.scores), judge)
+    groups = grow_more_groups(groups, judge)
     for _ in range(MOST_ROUNDS):
         before = groups
         groups = move_columns(merge_groups(groups, judge), judge)
@@ -183,6 +190,20 @@ def choose_groups(candidates: list[Members], judge: Judge) -> list[Members]:
             del best[part]
         best[members] = (of_parts, chosen) if of_parts >= own else (own, [members])
     return [group for _, chosen in best.values() for group in chosen]
+
+
+def grow_more_groups(groups: list[Members], judge: Judge) -> list[Members]:
+    """Return the groups and those grown from pairs of other columns, which need more evidence than all they meet."""
+    rest = np.setdiff1d(np.arange(judge.scores.shape[1]), [j for members in groups for j in members])
+    pairs = rest[strongest_pairs(make_polynomials(judge.scores[:, rest]), MOST_PAIRS)]
+    grown = grow_groups(judge.scores, pairs)[:MOST_CANDIDATES]
+    judge.look(grown)
+    kept = list(groups)
+    for members in grown:
+        met = [each for each in kept if not set(members).isdisjoint(each)]
+        if judge.evidence(members) > sum(judge.evidence(each) for each in met):
+            kept = [each for each in kept if each not in met] + [members]
+    return kept
 
 
 def merge_groups(groups: list[Members], judge: Judge) -> list[Members]:
