@@ -91,7 +91,8 @@ def run_stages(
     size = measure_size(views, options.kernel, n_patterns, n_jobs, most_samples, n_landmarks)
     keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
-    with Workers(options.n_jobs) as workers, progress as listener:
+    searches = None if device == "mps" else device  # graphs are of double precision, which that one has not
+    with Workers(options.n_jobs, searches) as workers, progress as listener:
         backend = choose_backend(device, views.n_samples, workers)
         if checkpoint is not None:
             listener.stage(checkpoint.describe())

@@ -51,6 +51,7 @@ def settle_memberships(
     W: Array,
     is_broad: bool = False,
     judge: Callable[[Array], float] | None = None,
+    workers: Workers | None = None,
 ) -> Array:
     """Return memberships (n, g) by clusters that were found, ``labels``, and those that EM made of them.
 
@@ -65,7 +66,7 @@ def settle_memberships(
     elif is_broad:
         ways = [W[:, :g]]
     else:
-        graph = join_neighbours(neighbours, max(1, neighbours[0].shape[1] // 2))
+        graph = join_neighbours(neighbours, max(1, neighbours[0].shape[1] // 2), workers)
         labels = min((labels, refined), key=lambda each: leaving_share(graph, each))
         votes = count_votes(neighbours, labels)
         ways = [pool(votes, W[:, :g]), votes]

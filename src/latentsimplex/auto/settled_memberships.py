@@ -40,7 +40,7 @@ def settle_all(
     neighbours = list(workers.map(find, coordinates, threaded=n <= COMPARED))
     placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept], workers)
     judge_seen = None if judge is None else lambda settled: judge(spread_shares(settled, seen, n))
-    settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad, judge_seen)
+    settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad, judge_seen, workers)
     return settled if len(seen) == n else spread_shares(settled, seen, n)
 
 

@@ -28,7 +28,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from latentsimplex.auto.absent_rows import fill_absent
 from latentsimplex.auto.comparisons import compare_views, list_comparisons
@@ -41,12 +40,14 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.neighbours.neighbour_graphs import (
+    Graph,
     Modes,
     count_crossed_edges,
     find_neighbours,
     join_neighbours,
     leaving_share,
     slow_modes,
+    sum_weights,
 )
 
 FEW_NEIGHBOURS, PER_NEIGHBOUR, LEAST_NEIGHBOURS = 10, 8, 3
@@ -255,16 +256,16 @@ class Scale:
         self._sizes, self._cloud_sizes = sizes, cloud_sizes
 
     @cached_property
-    def graphs(self) -> list[tuple[sparse.csr_matrix, Modes]]:
+    def graphs(self) -> list[tuple[Graph, Modes]]:
         """The graph of each size, and its slow modes."""
         look = self._look
         return read_graphs(self._coordinates, self._sizes, self._n_modes, look.workers, look.is_quick)
 
     @cached_property
-    def clouds(self) -> list[tuple[tuple[sparse.csr_matrix, Modes], ...]]:
+    def clouds(self) -> list[tuple[tuple[Graph, Modes], ...]]:
         """For each size of graph, what each cloud looks like."""
 
-        def read_cloud(cloud: int) -> list[tuple[sparse.csr_matrix, Modes]]:
+        def read_cloud(cloud: int) -> list[tuple[Graph, Modes]]:
             drawn = self._look.shape.draw(self._look.n_cloud_samples, np.random.default_rng([SEED, cloud]))
             return read_graphs(fill_absent(drawn), self._cloud_sizes, self._n_modes)
 
@@ -335,11 +336,11 @@ def read_graphs(
     n_modes: int,
     workers: Workers | None = None,
     quickly: bool = False,
-) -> list[tuple[sparse.csr_matrix, Modes]]:
+) -> list[tuple[Graph, Modes]]:
     """Return the graph of each size, pooled over views, and its slow modes."""
     most = max(sizes, default=0)
     neighbours = [find_neighbours(Z, most, workers, quickly, sizes) for Z in coordinates] if sizes else []
-    graphs = [join_neighbours(neighbours, k) for k in sizes]
+    graphs = [join_neighbours(neighbours, k, workers) for k in sizes]
     return [(graph, slow_modes(graph, n_modes)) for graph in graphs]
 
 
@@ -351,23 +352,21 @@ class Dip(NamedTuple):
     n_places: float
 
 
-def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: int) -> Dip:
+def deepest_dip(graph: Graph, modes: Modes, n_views: int) -> Dip:
     """Return the deepest dip in the orders of slow modes.
 
     A sample's edges in one view are not independent, in several views they are: k is the edges in one.
     """
-    per_sample = float(graph.data.sum()) / graph.shape[0] / n_views
+    per_sample = sum_weights(graph) / graph.shape[0] / n_views
     dips = [find_dip(graph, values, per_sample) for values in modes.values[:, :ORDERS].T]
     return max(dips, key=lambda dip: dip.depth)
 
 
-def find_dip(graph: sparse.csr_matrix, values: Array, per_sample: float) -> Dip:
+def find_dip(graph: Graph, values: Array, per_sample: float) -> Dip:
     """Return the deepest dip in one order; as many edges as follow one another without overlap are so many places."""
     n = len(values)
-    ranks = np.empty(n, dtype=np.intp)
-    ranks[np.argsort(values, kind="stable")] = np.arange(n)
-    crossed = count_crossed_edges(graph, ranks)
-    n_places = n * (graph.data.sum() / 2) / crossed.sum()
+    ranks, crossed = count_crossed_edges(graph, values)
+    n_places = n * (sum_weights(graph) / 2) / crossed.sum()
     crossed = np.maximum(crossed, 0.5)
     hump = np.minimum(np.maximum.accumulate(crossed), np.maximum.accumulate(crossed[::-1])[::-1])
     depth = 2 * (np.sqrt(hump) - np.sqrt(crossed)) / np.sqrt(per_sample)

@@ -110,6 +110,32 @@ def add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights):  # type
     return used + 1
 
 
+@compiled
+def label_parts(starts: Indices, ends: Indices, part: Indices) -> int:  # pragma: no cover
+    """Write the part of each sample into ``part`` (n,), which is -1 until then, and return how many parts there are.
+
+    Parts are numbered by their first samples. Edges are looked at until all samples are known to belong together.
+    """
+    n = len(part)
+    waiting, n_parts, reached = np.empty(n, np.int32), 0, 0
+    for i in range(n):
+        if part[i] >= 0:
+            continue
+        done, last = reached, reached + 1
+        waiting[reached], part[i] = i, n_parts
+        while done < last and last < n:
+            j = waiting[done]
+            done += 1
+            for e in range(starts[j], starts[j + 1]):
+                other = ends[e]
+                if part[other] < 0:
+                    part[other] = n_parts
+                    waiting[last] = other
+                    last += 1
+        reached, n_parts = last, n_parts + 1
+    return n_parts
+
+
 @compiled_exactly  # gathering several numbers at once takes longer than one by one
 def extend_basis(
     graph: tuple[Indices, Indices, Array],
