@@ -34,7 +34,7 @@ def settle_all(
     labels = tree.labels
     n, seen, kept = len(labels), np.flatnonzero(labels >= 0), labels[landmarks] >= 0
     tables = [X if len(seen) == n else take_rows(X, seen) for X in tables]
-    coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison)
+    coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison, workers)
     find = partial(find_neighbours, n_neighbours=min(N_VOTES, len(seen) - 1), workers=workers)
     # of very many samples each search has the threads for itself
     neighbours = list(workers.map(find, coordinates, threaded=n <= COMPARED))

@@ -47,7 +47,6 @@ from latentsimplex.neighbours.neighbour_graphs import (
     join_neighbours,
     leaving_share,
     slow_modes,
-    sum_weights,
 )
 
 FEW_NEIGHBOURS, PER_NEIGHBOUR, LEAST_NEIGHBOURS = 10, 8, 3
@@ -126,7 +125,9 @@ def find_split(
         return None
     looks = {}
     for comparison in list_comparisons(tables) if compared is None else [compared]:
-        looks[comparison] = Look(compare_views(tables, comparison), workers, exactly != 0, n_landmarks)
+        looks[comparison] = Look(
+            compare_views(tables, comparison, workers), workers, exactly != 0, n_landmarks
+        )
     slow = [split for comparison, look in looks.items() for split in look.slow_splits(comparison, exactly)]
     if any(split.strength >= 1 for split in slow):
         clearest = max(slow, key=lambda split: (split.is_clear, split.strength))
@@ -140,7 +141,7 @@ def find_split(
         chosen = max(slow, key=lambda split: split.strength)
     if chosen.strength < 1 and exactly != 0:
         comparison, look = next(iter(looks.items()))
-        chosen = find_rare_split(look.coordinates, comparison, margin) or chosen
+        chosen = find_rare_split(look.coordinates, comparison, margin, workers) or chosen
     return looks[chosen.comparison].place(chosen)
 
 
@@ -153,9 +154,11 @@ def choose_dip(local: list[Split], broad: list[Split], on_a_line: bool) -> Split
     return nearest if nearest.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
 
 
-def find_rare_split(coordinates: Sequence[Array], comparison: str, margin: float) -> Split | None:
+def find_rare_split(
+    coordinates: Sequence[Array], comparison: str, margin: float, workers: Workers
+) -> Split | None:
     """Return a rare cluster and all other samples, if it is believed."""
-    found, needed = find_rare_group(coordinates), NEEDED * margin
+    found, needed = find_rare_group(coordinates, workers), NEEDED * margin
     if found is None or found.depth < needed:
         return None
     labels = found.members.astype(np.intp)
@@ -357,7 +360,7 @@ def deepest_dip(graph: Graph, modes: Modes, n_views: int) -> Dip:
 
     A sample's edges in one view are not independent, in several views they are: k is the edges in one.
     """
-    per_sample = sum_weights(graph) / graph.shape[0] / n_views
+    per_sample = float(graph.data.sum()) / graph.shape[0] / n_views
     dips = [find_dip(graph, values, per_sample) for values in modes.values[:, :ORDERS].T]
     return max(dips, key=lambda dip: dip.depth)
 
@@ -366,7 +369,7 @@ def find_dip(graph: Graph, values: Array, per_sample: float) -> Dip:
     """Return the deepest dip in one order; as many edges as follow one another without overlap are so many places."""
     n = len(values)
     ranks, crossed = count_crossed_edges(graph, values)
-    n_places = n * (sum_weights(graph) / 2) / crossed.sum()
+    n_places = n * (float(graph.data.sum()) / 2) / crossed.sum()
     crossed = np.maximum(crossed, 0.5)
     hump = np.minimum(np.maximum.accumulate(crossed), np.maximum.accumulate(crossed[::-1])[::-1])
     depth = 2 * (np.sqrt(hump) - np.sqrt(crossed)) / np.sqrt(per_sample)

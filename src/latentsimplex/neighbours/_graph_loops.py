@@ -136,9 +136,30 @@ def label_parts(starts: Indices, ends: Indices, part: Indices) -> int:  # pragma
     return n_parts
 
 
+@compiled
+def fill_rows(graph: tuple[Indices, Indices, Array], whole: np.ndarray) -> None:  # pragma: no cover
+    """Write the weights of a graph into a matrix (n, n) of zeros."""
+    starts, ends, weights = graph
+    for i in range(len(whole)):
+        for e in range(starts[i], starts[i + 1]):
+            whole[i, ends[e]] = np.uint8(weights[e])
+
+
+@compiled
+def multiply_whole(whole: np.ndarray, x: Array, product: Array) -> None:  # pragma: no cover
+    """Write the product of a matrix (n, n) of bytes and a vector (n,) into another."""
+    n = len(x)
+    for i in range(n):
+        row, total = whole[i], 0.0
+        for j in range(n):
+            total += row[j] * x[j]
+        product[i] = total
+
+
 @compiled_exactly  # gathering several numbers at once takes longer than one by one
 def extend_basis(
     graph: tuple[Indices, Indices, Array],
+    whole: np.ndarray,
     scale: Array,
     constant: Array,
     basis: Array,
@@ -150,19 +171,25 @@ def extend_basis(
 
     H is the matrix I + N in the basis, N the graph with ``scale`` on both sides, without its first eigenvector
     ``constant``. Each vector is made orthogonal to all before it, twice. The length of the last step is returned.
+    ``whole`` is the graph as a matrix (n, n), or has no rows where that would be mostly zeros.
     """
     starts, ends, weights = graph
     n = len(scale)
-    length, scaled, unused = 0.0, np.empty(n), np.empty(len(H))
+    length, scaled, unused, sums = 0.0, np.empty(n), np.empty(len(H)), np.empty(n)
     for step in range(done, until):
         q, r = basis[step], basis[step + 1]
         for i in range(n):
             scaled[i] = q[i] * scale[i]
+        if len(whole):
+            multiply_whole(whole, scaled, sums)
+        else:
+            for i in range(n):
+                total = 0.0
+                for e in range(starts[i], starts[i + 1]):
+                    total += weights[e] * scaled[ends[e]]
+                sums[i] = total
         for i in range(n):
-            total = 0.0
-            for e in range(starts[i], starts[i + 1]):
-                total += weights[e] * scaled[ends[e]]
-            r[i] = q[i] + scale[i] * total
+            r[i] = q[i] + scale[i] * sums[i]
         before = basis[: step + 1]
         H[step, : step + 1] = 0.0
         orthogonalise(r, constant, before, H[step])

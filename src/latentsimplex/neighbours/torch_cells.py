@@ -1,13 +1,14 @@
 """Nearest neighbours of very many samples on a device of torch: the same cells, many of them at a time.
 
 Samples of a cell, a block of them at a time, are compared with all members of the nearest cells: one batch of products
-of matrices for many blocks, filled up to the same size. Of m distances the k least are among the k of many groups whose
-own least are least, which takes one look at each distance; to sort them takes twenty. Numbers are of single precision and
-relative to the centre of a cell, as in :mod:`latentsimplex.neighbours.nearest_neighbours`.
+of matrices for many blocks, filled up to the same size. The k least of many distances are in those k groups of them
+whose least ones are least, which takes one look at each; to choose among all takes a dozen. Numbers are of single
+precision and relative to the centre of a cell, as in :mod:`latentsimplex.neighbours.nearest_neighbours`.
 """
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +31,12 @@ BLOCK = 128
 GROUP = 32
 """Distances of a group, of which the least is looked at first."""
 
+one_at_a_time = Lock()
+"""Threads that look at pieces take turns on the device: its memory is for one of them, and so are its processors."""
+
 
 class Cells(NamedTuple):
-    """Samples grouped into cells: X (n, p) cell by cell, their rows, where cells start (m + 1,), centres, the middle."""
+    """Samples X (n, p) cell by cell, which samples they are, where cells start (m + 1,), centres, and the middle."""
 
     X: torch.Tensor
     rows: torch.Tensor
@@ -43,27 +47,29 @@ class Cells(NamedTuple):
 
 def search_on_device(coordinates: Array, n_neighbours: int, device: str) -> np.ndarray:
     """Return the nearest neighbours of each sample (n, k), the nearest first, nearly all of them right."""
-    cells = group_into_cells(move(coordinates, device))
-    near = _search_cells(cells, cells.X, cells.starts, n_neighbours, True)
-    found = torch.empty_like(near)
-    found[cells.rows] = near
-    return found.cpu().numpy()
+    with one_at_a_time:
+        cells = group_into_cells(move(coordinates, device))
+        near = _search_cells(cells, cells.X, cells.starts, n_neighbours, True)
+        found = torch.empty_like(near)
+        found[cells.rows] = near
+        return found.cpu().numpy()
 
 
 def search_among_on_device(
     coordinates: Array, landmarks: Indices, others: Indices, n_neighbours: int, device: str
 ) -> np.ndarray:
     """Return the nearest landmarks (m, k) of some other samples, as indices into the landmarks, the nearest first."""
-    X = move(coordinates, device)
-    cells = group_into_cells(X[torch.as_tensor(landmarks, device=device)])
-    Y = (X[torch.as_tensor(others, device=device)] - cells.middle).float()
-    cell_of = nearest_centre(Y, cells.centres)
-    order = torch.argsort(cell_of, stable=True)
-    starts = _find_starts(cell_of[order], len(cells.centres))
-    near = _search_cells(cells, Y[order], starts, n_neighbours, False)
-    found = torch.empty_like(near)
-    found[order] = near
-    return found.cpu().numpy()
+    with one_at_a_time:
+        X = move(coordinates, device)
+        cells = group_into_cells(X[torch.as_tensor(landmarks, device=device)])
+        Y = (X[torch.as_tensor(others, device=device)] - cells.middle).float()
+        cell_of = nearest_centre(Y, cells.centres)
+        order = torch.argsort(cell_of, stable=True)
+        starts = _find_starts(cell_of[order], len(cells.centres))
+        near = _search_cells(cells, Y[order], starts, n_neighbours, False)
+        found = torch.empty_like(near)
+        found[order] = near
+        return found.cpu().numpy()
 
 
 def move(array: Array, device: str) -> torch.Tensor:
@@ -117,9 +123,7 @@ def find_near(cells: Cells, which: torch.Tensor, c: int) -> torch.Tensor:
     return torch.cat(found)
 
 
-def _search_cells(
-    cells: Cells, Y: torch.Tensor, starts: torch.Tensor, k: int, is_own: bool
-) -> torch.Tensor:
+def _search_cells(cells: Cells, Y: torch.Tensor, starts: torch.Tensor, k: int, is_own: bool) -> torch.Tensor:
     """Return the nearest neighbours (n, k) of samples Y (n, p), which are given cell by cell.
 
     ``is_own`` is whether they are the samples of the cells, and so none is its own neighbour.
@@ -140,14 +144,14 @@ def _search_cells(
 class Blocks(NamedTuple):
     """Blocks of samples of some cells.
 
-    ``which`` (b,) are the rows of the near cells that each looks into, ``cell`` the cells, ``first`` (b,) and ``count``
-    (b,) the rows of Y; ``width`` is the most candidates that one has.
+    ``which`` (b,) are the rows of the near cells that each looks into, ``cell`` the cells, ``first`` and ``size`` (b,)
+    the rows of Y; ``width`` is the most candidates that one has.
     """
 
     which: torch.Tensor
     cell: torch.Tensor
     first: torch.Tensor
-    count: torch.Tensor
+    size: torch.Tensor
     width: int
 
 
@@ -169,8 +173,9 @@ def _cut_into_batches(
     while start < len(which):
         width = -(-int(n_candidates[which[start]]) // GROUP) * GROUP
         stop = start + max(1, AT_ONCE // (width * max(BLOCK, p)))
-        some = (which[start:stop], cell[which[start:stop]], first[start:stop], count[start:stop])
-        batches.append(Blocks(*(torch.as_tensor(each, device=device) for each in some), width))
+        some = [which[start:stop], cell[which[start:stop]], first[start:stop], count[start:stop]]
+        a, b, c, d = (torch.as_tensor(each, device=device) for each in some)
+        batches.append(Blocks(a, b, c, d, width))
         start = stop
     return batches
 
@@ -205,7 +210,7 @@ def _search_blocks(
         heights.scatter_(2, own[:, :, None], torch.inf)
     chosen = choose_least(heights, k)
     who = cells.rows[candidates][:, None].expand(-1, BLOCK, -1).gather(2, chosen)
-    kept = step < blocks.count[:, None]
+    kept = step < blocks.size[:, None]
     found[rows[kept]] = who[kept].int()
 
 

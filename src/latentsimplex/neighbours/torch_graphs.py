@@ -7,7 +7,6 @@ numbers in double precision, so that their sums are the same in any order; sums 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from scipy import sparse
 
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.neighbours.lanczos import find_leading, start_basis
+from latentsimplex.neighbours.torch_cells import one_at_a_time
 
 BYTES_OF_NEIGHBOUR, SHARE_OF_FREE = 160, 0.5
 """What a graph takes for each neighbour while edges are sorted, and how much of a GPU's free memory it may take."""
@@ -23,22 +23,20 @@ EXHAUSTED = 1e-10
 
 
 class TorchGraph:
-    """A symmetric graph by rows: the neighbours of sample i are ``ends[starts[i] : starts[i + 1]]``, in order."""
+    """A symmetric graph by rows: the neighbours of sample i are ``ends[starts[i] : starts[i + 1]]``, in order.
+
+    ``data`` are the weights of edges, which SciPy calls so, and ``sources`` the samples whose edges they are.
+    """
 
     def __init__(
         self, starts: torch.Tensor, ends: torch.Tensor, weights: torch.Tensor, sources: torch.Tensor
     ) -> None:
-        self.starts, self.ends, self.weights, self.sources = starts, ends, weights, sources
+        self.starts, self.ends, self.data, self.sources = starts, ends, weights, sources
         self.shape = (len(starts) - 1, len(starts) - 1)
-
-    @cached_property
-    def total(self) -> float:
-        """The weight of all edges, each counted from both sides."""
-        return float(self.weights.sum())
 
     def sum_rows(self) -> Array:
         """Return the weight of the edges of each sample (n,)."""
-        return self._add_up(self.sources, self.weights).cpu().numpy()
+        return self._add_up(self.sources, self.data).cpu().numpy()
 
     def find_parts(self) -> tuple[int, np.ndarray]:
         """Return how many parts there are that no edge joins, and the part of each sample (n,).
@@ -63,20 +61,18 @@ class TorchGraph:
         number = torch.full((n,), -1, device=device)
         number[torch.as_tensor(rows, device=device)] = torch.arange(len(rows), device=device)
         kept = (number[self.sources] >= 0) & (number[self.ends] >= 0)
-        return _by_rows(
-            number[self.sources[kept]], number[self.ends[kept]], self.weights[kept], len(rows)
-        )
+        return _by_rows(number[self.sources[kept]], number[self.ends[kept]], self.data[kept], len(rows))
 
     def toarray(self) -> Array:
         """Return the whole matrix (n, n), here."""
-        held = (self.weights, self.ends, self.starts)
+        held = (self.data, self.ends, self.starts)
         return sparse.csr_matrix(tuple(each.cpu().numpy() for each in held), shape=self.shape).toarray()
 
     def find_modes(self, root: Array, m: int) -> tuple[Array, Array]:
         """Return the largest eigenvalues of N (m,) and their vectors (n, m) after the first, which is ``root``."""
         device, n = self.ends.device, self.shape[0]
         scale = torch.as_tensor(1 / root, device=device)
-        N = self.weights * scale[self.sources] * scale[self.ends]
+        N = self.data * scale[self.sources] * scale[self.ends]
         norm = root / np.linalg.norm(root)
         start, size = start_basis(norm, m)
         constant = torch.as_tensor(norm, device=device)
@@ -92,7 +88,9 @@ class TorchGraph:
                 H[step, : step + 1] = shares.cpu().numpy()
                 H[:step, step] = H[step, :step]
                 length = over = float(r.norm())
-                if length <= EXHAUSTED:  # the basis holds all that the first vector leads to: go on with another
+                if (
+                    length <= EXHAUSTED
+                ):  # the basis holds all that the first vector leads to: go on with another
                     length = 0.0
                     r = torch.sin(1.0 + torch.arange(n, dtype=torch.float64, device=device) * (step + 1.7))
                     r = _make_orthogonal(r, constant, before)[0]
@@ -112,7 +110,7 @@ class TorchGraph:
         ranks = torch.empty_like(order)
         ranks[order] = torch.arange(n, device=device)
         one, other = ranks[self.sources], ranks[self.ends]
-        signed = torch.where(other > one, self.weights, -self.weights)
+        signed = torch.where(other > one, self.data, -self.data)
         crossed = self._add_up(one, signed).cumsum(0)[: n - 1]
         return ranks.cpu().numpy(), crossed.cpu().numpy()
 
@@ -120,7 +118,7 @@ class TorchGraph:
         """Return the weight of edges between clusters (g, g)."""
         g, own = int(labels.max()) + 1, torch.as_tensor(labels, device=self.ends.device)
         pairs = own[self.sources] * g + own[self.ends]
-        return self._add_up(pairs, self.weights, g * g).cpu().numpy().reshape(g, g)
+        return self._add_up(pairs, self.data, g * g).cpu().numpy().reshape(g, g)
 
     def _add_up(self, where: torch.Tensor, weights: torch.Tensor, n: int | None = None) -> torch.Tensor:
         """Return sums of whole numbers (n,) by where they belong."""
@@ -129,8 +127,7 @@ class TorchGraph:
 
 
 def has_room(device: str, n_neighbours: int) -> bool:
-    """Return whether the graph of so many neighbours, of all samples and views, fits on a device; one that is no GPU
-    has the memory of this machine."""
+    """Return whether the graph of so many neighbours, of all samples and views, fits into the memory of a GPU."""
     if not device.startswith("cuda"):
         return True
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
@@ -144,16 +141,17 @@ def join_on_device(neighbours: Sequence[Indices], k: int, device: str) -> TorchG
     Neighbours below 0 are none.
     """
     n, n_views = len(neighbours[0]), len(neighbours)
-    own, edges = torch.arange(n, device=device)[:, None], []
-    for v, near in enumerate(neighbours):
-        others = torch.as_tensor(np.ascontiguousarray(near[:, :k]), device=device).long()
-        there = others >= 0
-        one, other = own.expand_as(others)[there], others[there]
-        edges += [(one * n + other) * n_views + v, (other * n + one) * n_views + v]
-    every = torch.unique_consecutive(torch.cat(edges).sort().values)
-    del edges
-    pairs, weights = torch.unique_consecutive(every // n_views, return_counts=True)
-    return _by_rows(pairs // n, pairs % n, weights.double(), n)
+    with one_at_a_time:
+        own, edges = torch.arange(n, device=device)[:, None], []
+        for v, near in enumerate(neighbours):
+            others = torch.as_tensor(np.ascontiguousarray(near[:, :k]), device=device).long()
+            there = others >= 0
+            one, other = own.expand_as(others)[there], others[there]
+            edges += [(one * n + other) * n_views + v, (other * n + one) * n_views + v]
+        every = torch.unique_consecutive(torch.cat(edges).sort().values)
+        del edges
+        pairs, weights = torch.unique_consecutive(every // n_views, return_counts=True)
+        return _by_rows(pairs // n, pairs % n, weights.double(), n)
 
 
 def _by_rows(sources: torch.Tensor, ends: torch.Tensor, weights: torch.Tensor, n: int) -> TorchGraph:
