@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.threads import Workers
-from latentsimplex.neighbours import neighbour_graphs
+from latentsimplex.neighbours import nearest_neighbours, neighbour_graphs
 from latentsimplex.neighbours.neighbour_graphs import (
     count_crossed_edges,
     find_neighbours,
@@ -78,3 +79,18 @@ def test_a_graph_that_a_gpu_has_no_room_for_is_made_here(monkeypatch):
     near = find_neighbours(np.random.default_rng(0).normal(size=(500, 2)), 10)
     assert not torch_graphs.has_room("cuda", near.size)
     assert not isinstance(join_neighbours([near], 10, Workers(1, "cuda")), TorchGraph)
+
+
+def test_a_fit_by_landmarks_finds_the_same_on_a_device(monkeypatch):
+    monkeypatch.setattr(neighbour_graphs, "COMPARED", 300)
+    monkeypatch.setattr(nearest_neighbours, "COMPARED", 300)
+    rng = np.random.default_rng(0)
+    groups = rng.integers(3, size=1_200)
+    views = [6 * rng.normal(size=(3, 4))[groups] + rng.normal(size=(1_200, 4)) for _ in range(2)]
+    here, there = (
+        LatentSimplexPosition(n_landmarks=400, random_state=0, device=device).fit(views)
+        for device in ("cpu", "torch")
+    )
+    np.testing.assert_array_equal(there.labels_, here.labels_)
+    np.testing.assert_array_equal(there.view_patterns_, here.view_patterns_)
+    assert here.n_clusters_.tolist() == [3]
