@@ -51,6 +51,8 @@ class SharedLimit:
 
 
 one_blas_thread = SharedLimit()
+one_at_a_time = Lock()
+"""Threads take turns with large pieces of work on a device: its memory and its processors are for one of them."""
 here = local()
 """``here.pool`` is the name of the pool that the running thread belongs to."""
 

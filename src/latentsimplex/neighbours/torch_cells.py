@@ -8,12 +8,12 @@ precision and relative to the centre of a cell, as in :mod:`latentsimplex.neighb
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from latentsimplex.base.threads import one_at_a_time
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.neighbours.cell_plan import (
     ROUNDS,
@@ -30,9 +30,6 @@ BLOCK = 128
 """Samples of a cell that are compared at a time: half of a cell on average, so that little is filled up."""
 GROUP = 32
 """Distances of a group, of which the least is looked at first."""
-
-one_at_a_time = Lock()
-"""Threads that look at pieces take turns on the device: its memory is for one of them, and so are its processors."""
 
 
 class Cells(NamedTuple):

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from latentsimplex.base.threads import one_at_a_time
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.neighbours.lanczos import find_leading, start_basis
-from latentsimplex.neighbours.torch_cells import one_at_a_time
 
 BYTES_OF_NEIGHBOUR, SHARE_OF_FREE = 160, 0.5
 """What a graph takes for each neighbour while edges are sorted, and how much of a GPU's free memory it may take."""
