@@ -4,6 +4,7 @@ Each case runs in a process of its own, whose peak memory is that of the case. S
 of the wall, since other work on the machine changes the second alone.
 
     python benchmarks/many_samples.py simulated --samples 100000 --views 5
+    python benchmarks/many_samples.py simulated --samples 20000 1000000 --views 6 --device cuda
     python benchmarks/many_samples.py growth --samples 20000 40000 80000 160000 --out growth.json
     python benchmarks/many_samples.py agreement --samples 2000 5000 10000 --landmarks 1500 --data mnist_4views.npz
     python benchmarks/many_samples.py rare --samples 100000 --features 2 10 --seeds 10
@@ -39,6 +40,7 @@ from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.neighbours.nearest_neighbours import search_neighbours
+from latentsimplex.pairs.on_device import find_device
 from latentsimplex.uncertainty import pair_brier
 
 Found = dict[str, Any]
@@ -88,8 +90,9 @@ def run_simulated(arguments: argparse.Namespace) -> list[Found]:
     rows = []
     for n in arguments.samples:
         views, truth = simulate(n, arguments.views, arguments.seed)
-        model, took = fit(views)
-        rows.append({"samples": n, "views": arguments.views, **took, **describe(model, truth)})
+        model, took = fit(views, device=arguments.device)
+        case = {"samples": n, "views": arguments.views, "device": arguments.device}
+        rows.append({**case, **took, **describe(model, truth)})
     return rows
 
 
@@ -216,7 +219,9 @@ def run_neighbours(arguments: argparse.Namespace) -> list[Found]:
                 if name == "clusters":
                     X += (rng.normal(size=(20, p)) * APART / np.sqrt(2 * p))[rng.integers(20, size=n)]
                 start = time.process_time()
-                with Workers() as workers:
+                with Workers(
+                    device=None if arguments.device == "cpu" else find_device(arguments.device)
+                ) as workers:
                     near = search_neighbours(X, 10, workers)
                 seconds, some = time.process_time() - start, rng.permutation(n)[:500]
                 right = NearestNeighbors(n_neighbors=11, algorithm="brute").fit(X).kneighbors(X[some])[1]
@@ -248,6 +253,7 @@ def main() -> None:
     parser.add_argument(
         "--landmarks", type=int, default=1500, help="in fits that are compared with exact ones"
     )
+    parser.add_argument("--device", default="cpu", help="of simulated fits and of neighbours")
     parser.add_argument("--data", type=Path, nargs="+", help="files of views (.npz) with classes y")
     parser.add_argument("--jobs", type=int, default=1, help="processes that compare routes side by side")
     parser.add_argument("--seeds", type=int, default=10, help="of rare groups")

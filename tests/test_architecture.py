@@ -182,6 +182,8 @@ OPTIONAL = {
 }
 ON_A_DEVICE = {
     "model/torch_backend.py": {"torch"},
+    "neighbours/torch_cells.py": {"torch"},
+    "neighbours/torch_graphs.py": {"torch"},
     "pairs/_triton_values.py": {"torch", "triton"},
     "similarity/_triton_walks.py": {"torch", "triton"},
 }

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from latentsimplex.auto import rare_clusters
 from latentsimplex.auto.rare_clusters import (
     NEEDED,
     compare_with_tails,
@@ -97,3 +98,13 @@ def test_more_is_asked_of_a_rare_cluster_within_a_piece():
     assert first.strength >= 1
     assert first.labels[:9].mean() > 0.8
     assert within.strength < 1
+
+
+def test_threads_find_the_same_group(monkeypatch):
+    monkeypatch.setattr(rare_clusters, "WORTH_THREADS", 0)
+    X = [draw_rare(1, p=2)]
+    with Workers(3) as workers:
+        found = find_rare_group(X, workers)
+    expected = find_rare_group(X)
+    np.testing.assert_array_equal(found.members, expected.members)
+    assert found.depth == expected.depth

@@ -99,9 +99,24 @@ def test_looks_to_come_are_known_by_the_trees_of_some_samples(monkeypatch):
     done = [each for each, _ in hearing.heard]
     assert done[0] == 0
     assert done == sorted(done)
-    # three clusters are two cuts of 180 and 120 samples, two are one cut; pieces are looked at too, and noise once
-    assert done[-1] == (180 + 180 + 120) + (180 + 180) + 180
+    # three clusters are two cuts of 180 and 120 samples, two are one cut; pieces are looked at too; noise has been
+    assert done[-1] == (180 + 180 + 120) + (180 + 180)
     assert abs(hearing.heard[0][1] - done[-1]) <= 0.1 * done[-1]
+
+
+def test_views_without_clusters_are_looked_at_once(monkeypatch):
+    monkeypatch.setattr(shared_clusters, "GROUPED_BY", 90)
+    looks, grow_tree = [], shared_clusters.grow_tree
+
+    def grow(tables, *how, **settings):
+        looks.append((len(tables), len(tables[0])))
+        return grow_tree(tables, *how, **settings)
+
+    monkeypatch.setattr(shared_clusters, "grow_tree", grow)
+    with Workers(1) as workers:
+        found = find_shared_clusters([view(FIRST, 0), noise(1)], Bounds(), 10, workers)
+    assert found.others is not None
+    assert looks.count((1, 180)) == 2  # each view
 
 
 def test_a_look_counts_as_its_landmarks_where_these_are_fewer():

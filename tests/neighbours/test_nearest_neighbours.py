@@ -6,10 +6,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex.base.threads import Workers
 from latentsimplex.neighbours import nearest_neighbours
+from latentsimplex.neighbours.cell_plan import CROWDED, LARGEST_CELL
 from latentsimplex.neighbours.nearest_neighbours import (
     COMPARED,
-    CROWDED,
-    LARGEST_CELL,
     group_into_cells,
     search_among,
     search_neighbours,

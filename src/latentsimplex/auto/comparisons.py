@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from latentsimplex.base.partial_table import PartialTable
+from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.inputs.words import holds_words
@@ -25,10 +26,14 @@ def list_comparisons(tables: Sequence[Any]) -> list[str]:
     return ["as shares"] if any(map(holds_words, tables)) else ["standardised", "as they are"]
 
 
-def compare_views(tables: Sequence[Any], comparison: str) -> list[Array]:
+def compare_views(tables: Sequence[Any], comparison: str, workers: Workers | None = None) -> list[Array]:
     """Return coordinates of the samples in each view; shares are compared in tables of words alone."""
     otherwise = "standardised" if comparison == "as shares" else comparison
-    return [compare_samples(X, comparison if holds_words(X) else otherwise) for X in tables]
+
+    def compare(X: Any) -> Array:
+        return compare_samples(X, comparison if holds_words(X) else otherwise)
+
+    return [compare(X) for X in tables] if workers is None else list(workers.map(compare, tables))
 
 
 def compare_samples(table: Array | WideTable | PartialTable, comparison: str) -> Any:

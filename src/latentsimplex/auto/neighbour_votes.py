@@ -41,8 +41,8 @@ CLEARLY_BETTER = 1.0
 """Nats by which memberships must tell what is known of samples better, to be taken instead."""
 NEAREST = 10
 """Landmarks of each view whose memberships a sample is given."""
-AT_ONCE = 1 << 14
-"""Samples that are placed at a time, for memory's sake."""
+AT_ONCE, COUNTED = 1 << 14, 1 << 16
+"""Samples that are placed at a time, for memory's sake, and whose votes are looked at as one piece of work."""
 
 
 def settle_memberships(
@@ -51,6 +51,7 @@ def settle_memberships(
     W: Array,
     is_broad: bool = False,
     judge: Callable[[Array], float] | None = None,
+    workers: Workers | None = None,
 ) -> Array:
     """Return memberships (n, g) that pool votes of neighbours for the clusters found, ``labels``, with those of EM.
 
@@ -61,13 +62,13 @@ def settle_memberships(
     g, refined = int(labels.max()) + 1, W.argmax(axis=1)
     keeps_all = len(np.unique(refined)) == g
     if not keeps_all or adjusted_rand_score(labels, refined) < LEAST_AGREEMENT:
-        ways = [count_votes(neighbours, labels)]
+        ways = [count_votes(neighbours, labels, workers)]
     elif is_broad:
         ways = [W[:, :g]]
     else:
-        graph = join_neighbours(neighbours, max(1, neighbours[0].shape[1] // 2))
+        graph = join_neighbours(neighbours, max(1, neighbours[0].shape[1] // 2), workers)
         labels = min((labels, refined), key=lambda each: leaving_share(graph, each))
-        votes = count_votes(neighbours, labels)
+        votes = count_votes(neighbours, labels, workers)
         ways = [pool(votes, W[:, :g]), votes]
         if judge is not None and judge(votes) > judge(ways[0]) + CLEARLY_BETTER:
             ways.reverse()
@@ -77,41 +78,49 @@ def settle_memberships(
     return np.hstack([found, np.zeros((len(found), W.shape[1] - g))])
 
 
-def count_votes(neighbours: Sequence[Indices], labels: np.ndarray) -> Array:
+def count_votes(neighbours: Sequence[Indices], labels: np.ndarray, workers: Workers | None = None) -> Array:
     """Return memberships (n, g) by the clusters of neighbours, which are given for each view, the nearest first.
 
     >>> near = np.array([[1, 2], [0, 2], [0, 1], [4, 5], [3, 5], [3, 4]])
     >>> count_votes([near], np.array([0, 0, 0, 1, 1, 1])).round(2).tolist()[0]
     [1.0, 0.0]
     """
-    g = int(labels.max()) + 1
-    halves = [_votes([near[:, start::2] for near in neighbours], labels, g) for start in (0, 1)]
+    g, workers = int(labels.max()) + 1, workers or Workers(1)
+    halves = [_votes([near[:, start::2] for near in neighbours], labels, g, workers) for start in (0, 1)]
     votes = halves[0] + halves[1]
     shares = np.bincount(labels, minlength=g) / len(labels)
     A = np.array([votes[labels == k].sum(axis=0) for k in range(g)]) + PRIOR_VOTES / g
     A /= A.sum(axis=1, keepdims=True)
+    chunks = [slice(start, start + COUNTED) for start in range(0, len(labels), COUNTED)]
 
-    def predict(some: Array, c: float) -> Array:
-        logs = c * (some @ np.log(A).T) + np.log(shares)
+    def predict(products: Array, c: float) -> Array:
+        logs = c * products + np.log(shares)
         W = np.exp(logs - logs.max(axis=1, keepdims=True))
         return W / W.sum(axis=1, keepdims=True)
 
-    def score(c: float) -> float:
-        return sum(
-            float((unseen * np.log(predict(seen, c) @ A)).sum()) for seen, unseen in (halves, halves[::-1])
-        )
+    def score(rows: slice) -> Array:
+        """Return how well each half of some samples' votes predicts the other, for each c."""
+        scores = []
+        for seen, unseen in (halves, halves[::-1]):
+            products = seen[rows] @ np.log(A).T
+            scores.append([(unseen[rows] * np.log(predict(products, c) @ A)).sum() for c in CONCENTRATIONS])
+        return np.array(scores)
 
-    return predict(votes, max(CONCENTRATIONS, key=score))
+    scores = np.sum(list(workers.map(score, chunks)), axis=0).sum(axis=0)
+    c = CONCENTRATIONS[int(np.argmax(scores))]
+    return np.concatenate(list(workers.map(lambda rows: predict(votes[rows] @ np.log(A).T, c), chunks)))
 
 
-def _votes(neighbours: Sequence[Indices], labels: np.ndarray, g: int) -> Array:
+def _votes(neighbours: Sequence[Indices], labels: np.ndarray, g: int, workers: Workers) -> Array:
     n = len(labels)
     start = g * np.arange(n)[:, None]
-    counts = []
-    for near in neighbours:
+
+    def count(near: Indices) -> Indices:
         votes = start + labels[near]
         cast = votes.ravel() if near.min() >= 0 else votes[near >= 0]  # absent samples have no neighbours
-        counts.append(np.bincount(cast, minlength=n * g))
+        return np.bincount(cast, minlength=n * g)
+
+    counts = list(workers.map(count, neighbours, n > COUNTED))
     return np.sum(counts, axis=0, dtype=np.float64).reshape(n, g)
 
 
@@ -146,33 +155,38 @@ def place_by_landmarks(
 
     These are the nearest in each view that has a sample; one that no landmark shares a view with has the mean of all.
     """
-    n = len(coordinates[0])
-    others = np.setdiff1d(np.arange(n), landmarks)
+    n, workers = len(coordinates[0]), workers or Workers(1)
+    is_other = np.ones(n, dtype=bool)
+    is_other[landmarks] = False
     placed = np.empty((n, W.shape[1]))
     placed[landmarks] = W
-    if len(others):
+    if is_other.any():
         found, n_found = np.zeros((n, W.shape[1])), np.zeros((n, 1))
         for table in coordinates:
             rows = table.rows if isinstance(table, PartialTable) else np.arange(n)
             Z = fill_missing(table.values if isinstance(table, PartialTable) else table)
-            known, asked = np.isin(rows, landmarks), np.isin(rows, others)
-            if known.any() and asked.any():
-                k = min(NEAREST, int(known.sum()))
-                near = search_among(Z, np.flatnonzero(known), np.flatnonzero(asked), k, workers)
-                found[rows[asked]] += mean_memberships(W[np.searchsorted(landmarks, rows[known])], near)
-                n_found[rows[asked]] += 1
+            asked = is_other[rows]
+            if asked.any() and not asked.all():
+                known, own = np.flatnonzero(~asked), rows[asked]
+                k = min(NEAREST, len(known))
+                near = search_among(Z, known, np.flatnonzero(asked), k, workers)
+                found[own] += mean_memberships(W[np.searchsorted(landmarks, rows[known])], near, workers)
+                n_found[own] += 1
         found = np.where(n_found > 0, found / np.maximum(n_found, 1), W.mean(axis=0))
-        placed[others] = found[others]
+        placed[is_other] = found[is_other]
     return placed
 
 
-def mean_memberships(W: Array, near: Indices) -> Array:
+def mean_memberships(W: Array, near: Indices, workers: Workers | None = None) -> Array:
     """Return the mean membership (n, g) of some samples (n, k) for each of n.
 
     >>> mean_memberships(np.eye(2), np.array([[0, 1], [1, 1]])).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
     found = np.empty((len(near), W.shape[1]))
-    for start in range(0, len(near), AT_ONCE):
+
+    def write(start: int) -> None:
         found[start : start + AT_ONCE] = W[near[start : start + AT_ONCE]].mean(axis=1)
+
+    list((workers or Workers(1)).map(write, range(0, len(near), AT_ONCE)))
     return found

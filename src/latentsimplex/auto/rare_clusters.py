@@ -34,6 +34,7 @@ import numpy as np
 from scipy.special import gammaincc, gammaln, log_ndtr, stdtr
 
 from latentsimplex.base.arrays import fill_missing
+from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 
 FEWEST, RAREST_OF = 5, 8
@@ -50,6 +51,8 @@ UNLIKELY, GAPS = 3, 4
 """Ends of a direction from which a group is grown: the least likely ones, and those before the widest gaps."""
 STEPS = 4
 """How often a group is measured and grown again."""
+WORTH_THREADS = 20_000
+"""Samples from which on directions and groups are looked at by several threads."""
 NEAR = 0.3
 """Samples nearer to the centre than this share of the spread say nothing about the tail."""
 TAIL_SAMPLES = 2000
@@ -85,7 +88,14 @@ class RareGroup(NamedTuple):
     depth: float
 
 
-def find_rare_group(coordinates: Sequence[Array]) -> RareGroup | None:
+class Growth(NamedTuple):
+    """What comes of a group: the evidence for it, and its members (n,) when it has grown, None if it does not."""
+
+    evidence: float
+    members: np.ndarray | None
+
+
+def find_rare_group(coordinates: Sequence[Array], workers: Workers | None = None) -> RareGroup | None:
     """Return the group of few samples with the most evidence, if it is believed, given coordinates in each view."""
     n = len(coordinates[0])
     most = n // RAREST_OF
@@ -94,19 +104,22 @@ def find_rare_group(coordinates: Sequence[Array]) -> RareGroup | None:
     W = whiten(coordinates, min(MOST_DIRECTIONS, n // PER_DIRECTION))
     if W.shape[1] == 0:
         return None
-    sizes = np.arange(FEWEST, most + 1)
-    scored = []
-    for u in list_directions(W):
-        y = W @ u
-        scored.append((surprise(y, sizes).max(), u))
-    scored.sort(key=lambda pair: -pair[0])
+    workers, sizes = workers or Workers(1), np.arange(FEWEST, most + 1)
+    threaded = n >= WORTH_THREADS
+    directions = list(list_directions(W))
+    surprises = workers.map(lambda u: surprise(W @ u, sizes).max(), directions, threaded)
+    scored = sorted(zip(surprises, directions, strict=True), key=lambda pair: -pair[0])
+    ends = workers.map(lambda pair: list(list_ends(W @ pair[1], sizes)), scored[:LOOKED_AT], threaded)
     best: RareGroup | None = None
     grown: set[bytes] = set()
-    for _, u in scored[:LOOKED_AT]:
-        for members in list_ends(W @ u, sizes):
-            for group in grow(W, members, most, grown):
-                if (best is None or group.depth > best.depth) and is_lone(W, group.members):
-                    best = group
+    starts = [members for of_direction in ends for members in of_direction]
+    measured: dict[bytes, Growth] = {}
+    if threaded and workers.n_jobs > 1:  # more than the loop below asks for, but all at once
+        list(workers.map(lambda members: list(grow(W, members, most, set(), measured)), starts))
+    for members in starts:
+        for group in grow(W, members, most, grown, measured):
+            if (best is None or group.depth > best.depth) and is_lone(W, group.members):
+                best = group
     return best
 
 
@@ -157,24 +170,39 @@ def list_ends(y: Array, sizes: Indices) -> Iterator[np.ndarray]:
         yield members
 
 
-def grow(W: Array, members: np.ndarray, most: int, grown: set[bytes]) -> Iterator[RareGroup]:
-    """Yield groups that are believed on the way from a first one, grown again as long as it changes."""
+def grow(
+    W: Array, members: np.ndarray, most: int, grown: set[bytes], measured: dict[bytes, Growth]
+) -> Iterator[RareGroup]:
+    """Yield groups that are believed on the way from a first one, grown again as long as it changes.
+
+    ``grown`` are groups that were on the way of another, and ``measured`` what came of groups, both by their members.
+    """
     for _ in range(STEPS):
         key = np.packbits(members).tobytes()
         if key in grown or not FEWEST <= members.sum() <= most:
             return
         grown.add(key)
-        y = place_along(W, members)
-        low, median, high = np.quantile(y[~members], [0.16, 0.5, 0.84])
-        spread, y = float(high - low) / 2, y - median
-        others = np.sort(y[~members])
-        start = max(NEAR * spread, float(others[-min(TAIL_SAMPLES, len(others))]))
-        if spread <= 0 or y[members].min() <= start or others[-FEWEST] <= start:
-            return
-        evidence, edge = compare_with_tails(others[others > start], y[members], spread, start)
+        if key not in measured:
+            measured[key] = measure_group(W, members)
+        evidence, further = measured[key]
         if evidence >= NEEDED**2:
             yield RareGroup(members, float(np.sqrt(evidence)))
-        members = y > edge
+        if further is None:
+            return
+        members = further
+
+
+def measure_group(W: Array, members: np.ndarray) -> Growth:
+    """Return the evidence for a group and its members when it has grown; it ends where its members are not far out."""
+    y = place_along(W, members)
+    low, median, high = np.quantile(y[~members], [0.16, 0.5, 0.84])
+    spread, y = float(high - low) / 2, y - median
+    others = np.sort(y[~members])
+    start = max(NEAR * spread, float(others[-min(TAIL_SAMPLES, len(others))]))
+    if spread <= 0 or y[members].min() <= start or others[-FEWEST] <= start:
+        return Growth(-np.inf, None)
+    evidence, edge = compare_with_tails(others[others > start], y[members], spread, start)
+    return Growth(evidence, y > edge)
 
 
 def place_along(W: Array, members: np.ndarray) -> Array:

@@ -34,13 +34,13 @@ def settle_all(
     labels = tree.labels
     n, seen, kept = len(labels), np.flatnonzero(labels >= 0), labels[landmarks] >= 0
     tables = [X if len(seen) == n else take_rows(X, seen) for X in tables]
-    coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison)
+    coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison, workers)
     find = partial(find_neighbours, n_neighbours=min(N_VOTES, len(seen) - 1), workers=workers)
     # of very many samples each search has the threads for itself
     neighbours = list(workers.map(find, coordinates, threaded=n <= COMPARED))
     placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept], workers)
     judge_seen = None if judge is None else lambda settled: judge(spread_shares(settled, seen, n))
-    settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad, judge_seen)
+    settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad, judge_seen, workers)
     return settled if len(seen) == n else spread_shares(settled, seen, n)
 
 

@@ -83,15 +83,17 @@ def find_shared_clusters(
     """Return which views share clusters, and these; broad graphs are of ``n_landmarks`` samples, None for all."""
     free = Bounds(1, bounds.most if bounds.exactly is None else None)
     rows = sample_each_view(tables, GROUPED_BY, LEAST_OF_VIEW)
-    views = ViewGroups(tables, rows, free, workers, n_landmarks, checkpoint)
+    freely = views = ViewGroups(tables, rows, free, workers, n_landmarks, checkpoint)
     groups = views.merge(most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
         groups = [tuple(range(len(tables)))]
     seers = [views.find_clearest(members) for members in groups]
-    tell = None if listener is NOBODY else LookCount(listener, views.expect_looks(groups), n_landmarks).add
+    tell = None
+    if listener is not NOBODY:
+        tell = LookCount(listener, views.expect_looks(groups, bounds.least > 1), n_landmarks).add
     if bounds.least > 1:
         views = ViewGroups(tables, rows, bounds, workers, n_landmarks, checkpoint)
-    views.tell = tell
+    views.tell = freely.tell = tell
     shown = groups if bounds.exactly is not None else seers
     clustered = [
         ClusteredViews(members, views.tree_of_all(own)) for members, own in zip(groups, shown, strict=True)
@@ -100,12 +102,7 @@ def find_shared_clusters(
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
     taken = {v for group in clustered for v in group.members}
     left = tuple(v for v in range(len(tables)) if v not in taken)
-    if not left:
-        return SharedClusters(clustered, None)
-    kept = None if checkpoint is None else checkpoint.within("others", left)
-    return SharedClusters(
-        clustered, grow_tree([tables[v] for v in left], free, workers, n_landmarks, kept, tell)
-    )
+    return SharedClusters(clustered, freely.grow_on_all(left) if left else None)
 
 
 class ViewGroups:
@@ -146,7 +143,7 @@ class ViewGroups:
                 )
                 tree = grow_tree(some, self._bounds, self.workers, checkpoint=kept)
             if tree is None or tree.n_clusters == 1:
-                tree = self._grow_on_all(members).take(self.rows)
+                tree = self.grow_on_all(members).take(self.rows)
             self._trees[members] = tree
         return self._trees[members]
 
@@ -156,7 +153,7 @@ class ViewGroups:
 
     def tree_of_all(self, members: Members) -> ClusterTree:
         """Return the same for all samples."""
-        return _clustered_or_strongest(self._grow_on_all, members)
+        return _clustered_or_strongest(self.grow_on_all, members)
 
     def find_clearest(self, members: Members) -> Members:
         """Return the views whose clusters a group has: all of them together, or one whose clusters tell more.
@@ -178,7 +175,8 @@ class ViewGroups:
         told = [max(share_nats(near, labels) for near in self._compared(v)) for v in members]
         return np.mean(told, axis=0)
 
-    def _grow_on_all(self, members: Members) -> ClusterTree:
+    def grow_on_all(self, members: Members) -> ClusterTree:
+        """Return the tree of some views together, of all samples."""
         if members not in self._trees_of_all:
             tables = [self.tables[v] for v in members]
             kept = None if self._checkpoint is None else self._checkpoint.within("all", members, self._bounds)
@@ -187,16 +185,20 @@ class ViewGroups:
             )
         return self._trees_of_all[members]
 
-    def expect_looks(self, groups: list[Members]) -> list[int]:
+    def expect_looks(self, groups: list[Members], again: bool) -> list[int]:
         """Return how many samples are in each look to come, by the trees that were grown on some of them.
 
-        Groups are taken to have the largest tree of their views. Views in no group are looked at together, once.
+        Groups are taken to have the largest tree of their views. Views in no group are looked at together, once. What
+        has been looked at is looked at ``again`` only where groups have another number of clusters.
         """
         n, sizes = len(self.tables[0]), []
         for members in groups:
+            if members in self._trees_of_all and not again:
+                continue
             grown = [self._trees[v,].nodes for v in members if (v,) in self._trees]
             sizes += [len(node.rows) * n // len(self.rows) for node in max(grown, key=len, default=[])] or [n]
-        return sizes if len(self.tables) == sum(map(len, groups)) else [*sizes, n]
+        left = tuple(v for v in range(len(self.tables)) if not any(v in members for members in groups))
+        return sizes if not left or left in self._trees_of_all else [*sizes, n]
 
     def merge(self, most_groups: int) -> list[Members]:
         """Return groups of views that share their clusters."""

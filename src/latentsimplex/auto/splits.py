@@ -28,7 +28,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from latentsimplex.auto.absent_rows import fill_absent
 from latentsimplex.auto.comparisons import compare_views, list_comparisons
@@ -41,6 +40,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.neighbours.neighbour_graphs import (
+    Graph,
     Modes,
     count_crossed_edges,
     find_neighbours,
@@ -116,7 +116,9 @@ def find_split(
         return None
     looks = {}
     for comparison in list_comparisons(tables) if compared is None else [compared]:
-        looks[comparison] = Look(compare_views(tables, comparison), workers, exactly != 0, n_landmarks)
+        looks[comparison] = Look(
+            compare_views(tables, comparison, workers), workers, exactly != 0, n_landmarks
+        )
     slow = [split for comparison, look in looks.items() for split in look.slow_splits(comparison, exactly)]
     if any(split.strength >= 1 for split in slow):
         clearest = max(slow, key=lambda split: (split.is_clear, split.strength))
@@ -130,7 +132,7 @@ def find_split(
         chosen = max(slow, key=lambda split: split.strength)
     if chosen.strength < 1 and exactly != 0:
         comparison, look = next(iter(looks.items()))
-        chosen = find_rare_split(look.coordinates, comparison, margin) or chosen
+        chosen = find_rare_split(look.coordinates, comparison, margin, workers) or chosen
     return looks[chosen.comparison].place(chosen)
 
 
@@ -143,9 +145,11 @@ def choose_dip(local: list[Split], broad: list[Split], on_a_line: bool) -> Split
     return nearest if nearest.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
 
 
-def find_rare_split(coordinates: Sequence[Array], comparison: str, margin: float) -> Split | None:
+def find_rare_split(
+    coordinates: Sequence[Array], comparison: str, margin: float, workers: Workers
+) -> Split | None:
     """Return a rare cluster and all other samples, if it is believed."""
-    found, needed = find_rare_group(coordinates), NEEDED * margin
+    found, needed = find_rare_group(coordinates, workers), NEEDED * margin
     if found is None or found.depth < needed:
         return None
     labels = found.members.astype(np.intp)
@@ -229,16 +233,16 @@ class Scale:
         self._sizes, self._cloud_sizes = sizes, cloud_sizes
 
     @cached_property
-    def graphs(self) -> list[tuple[sparse.csr_matrix, Modes]]:
+    def graphs(self) -> list[tuple[Graph, Modes]]:
         """The graph of each size, and its slow modes."""
         look = self._look
         return read_graphs(self._coordinates, self._sizes, self._n_modes, look.workers, look.is_quick)
 
     @cached_property
-    def clouds(self) -> list[tuple[tuple[sparse.csr_matrix, Modes], ...]]:
+    def clouds(self) -> list[tuple[tuple[Graph, Modes], ...]]:
         """For each size of graph, what each cloud looks like."""
 
-        def read_cloud(cloud: int) -> list[tuple[sparse.csr_matrix, Modes]]:
+        def read_cloud(cloud: int) -> list[tuple[Graph, Modes]]:
             drawn = self._look.shape.draw(self._look.n_cloud_samples, np.random.default_rng([SEED, cloud]))
             return read_graphs(fill_absent(drawn), self._cloud_sizes, self._n_modes)
 
@@ -309,11 +313,11 @@ def read_graphs(
     n_modes: int,
     workers: Workers | None = None,
     quickly: bool = False,
-) -> list[tuple[sparse.csr_matrix, Modes]]:
+) -> list[tuple[Graph, Modes]]:
     """Return the graph of each size, pooled over views, and its slow modes."""
     most = max(sizes, default=0)
     neighbours = [find_neighbours(Z, most, workers, quickly, sizes) for Z in coordinates] if sizes else []
-    graphs = [join_neighbours(neighbours, k) for k in sizes]
+    graphs = [join_neighbours(neighbours, k, workers) for k in sizes]
     return [(graph, slow_modes(graph, n_modes)) for graph in graphs]
 
 
@@ -325,7 +329,7 @@ class Dip(NamedTuple):
     n_places: float
 
 
-def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: int) -> Dip:
+def deepest_dip(graph: Graph, modes: Modes, n_views: int) -> Dip:
     """Return the deepest dip in the orders of slow modes.
 
     A sample's edges in one view are not independent, in several views they are: k is the edges in one.
@@ -335,13 +339,11 @@ def deepest_dip(graph: sparse.csr_matrix, modes: Modes, n_views: int) -> Dip:
     return max(dips, key=lambda dip: dip.depth)
 
 
-def find_dip(graph: sparse.csr_matrix, values: Array, per_sample: float) -> Dip:
+def find_dip(graph: Graph, values: Array, per_sample: float) -> Dip:
     """Return the deepest dip in one order; as many edges as follow one another without overlap are so many places."""
     n = len(values)
-    ranks = np.empty(n, dtype=np.intp)
-    ranks[np.argsort(values, kind="stable")] = np.arange(n)
-    crossed = count_crossed_edges(graph, ranks)
-    n_places = n * (graph.data.sum() / 2) / crossed.sum()
+    ranks, crossed = count_crossed_edges(graph, values)
+    n_places = n * (float(graph.data.sum()) / 2) / crossed.sum()
     crossed = np.maximum(crossed, 0.5)
     hump = np.minimum(np.maximum.accumulate(crossed), np.maximum.accumulate(crossed[::-1])[::-1])
     depth = 2 * (np.sqrt(hump) - np.sqrt(crossed)) / np.sqrt(per_sample)

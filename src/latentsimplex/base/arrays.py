@@ -66,9 +66,15 @@ def to_double(x: Any) -> Any:
     return x.astype(np.float64, copy=False)
 
 
+SORTED = 1000
+"""No more numbers than this are sorted as soon as the k-th of them is found."""
+
+
 def kth_smallest(x: Any, k: int) -> Any:
     """Return the k-th smallest number, from 0, along the last axis."""
-    return x.kthvalue(k + 1, dim=-1).values if is_tensor(x) else np.sort(x, axis=-1)[..., k]
+    if is_tensor(x):
+        return x.kthvalue(k + 1, dim=-1).values
+    return (np.sort(x, axis=-1) if x.shape[-1] <= SORTED else np.partition(x, k, axis=-1))[..., k]
 
 
 def kth_and_next_smallest(x: Any, k: int) -> tuple[Any, Any]:

@@ -51,6 +51,8 @@ class SharedLimit:
 
 
 one_blas_thread = SharedLimit()
+one_at_a_time = Lock()
+"""Threads take turns with large pieces of work on a device: its memory and its processors are for one of them."""
 here = local()
 """``here.pool`` is the name of the pool that the running thread belongs to."""
 
@@ -63,13 +65,15 @@ def count_threads(n_jobs: int | None) -> int:
 class Workers:
     """Threads for the length of a ``with`` block; one thread means plain calls.
 
+    ``device`` is one of torch that they may give large pieces of work to, None for none.
+
     >>> with Workers(2) as workers:
     ...     list(workers.map(abs, [-1, -2]))
     [1, 2]
     """
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = count_threads(n_jobs)
+    def __init__(self, n_jobs: int | None = None, device: str | None = None) -> None:
+        self.n_jobs, self.device = count_threads(n_jobs), device
         self._pool: ThreadPoolExecutor | None = None
         self._name = object()
         self._begin: Callable[..., Any] | None = None

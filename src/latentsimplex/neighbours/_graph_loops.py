@@ -110,9 +110,56 @@ def add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights):  # type
     return used + 1
 
 
+@compiled
+def label_parts(starts: Indices, ends: Indices, part: Indices) -> int:  # pragma: no cover
+    """Write the part of each sample into ``part`` (n,), which is -1 until then, and return how many parts there are.
+
+    Parts are numbered by their first samples. Edges are looked at until all samples are known to belong together.
+    """
+    n = len(part)
+    waiting, n_parts, reached = np.empty(n, np.int32), 0, 0
+    for i in range(n):
+        if part[i] >= 0:
+            continue
+        done, last = reached, reached + 1
+        waiting[reached], part[i] = i, n_parts
+        while done < last and last < n:
+            j = waiting[done]
+            done += 1
+            for e in range(starts[j], starts[j + 1]):
+                other = ends[e]
+                if part[other] < 0:
+                    part[other] = n_parts
+                    waiting[last] = other
+                    last += 1
+        reached, n_parts = last, n_parts + 1
+    return n_parts
+
+
+@compiled
+def fill_rows(graph: tuple[Indices, Indices, Array], whole: np.ndarray) -> None:  # pragma: no cover
+    """Write the weights of a graph into a matrix (n, n) of zeros."""
+    starts, ends, weights = graph
+    for i in range(len(whole)):
+        for e in range(starts[i], starts[i + 1]):
+            whole[i, ends[e]] = np.uint8(weights[e])
+
+
+@compiled
+def multiply_whole(whole: np.ndarray, x: Array, product: Array) -> None:  # pragma: no cover
+    """Write the product of a matrix (n, n) of bytes and a vector (n,) into another."""
+    n = len(x)
+    for i in range(n):
+        row, total = whole[i], 0.0
+        for j in range(n):
+            total += row[j] * x[j]
+        product[i] = total
+
+
 @compiled_exactly  # gathering several numbers at once takes longer than one by one
 def extend_basis(
     graph: tuple[Indices, Indices, Array],
+    whole: np.ndarray,
     scale: Array,
     constant: Array,
     basis: Array,
@@ -124,19 +171,25 @@ def extend_basis(
 
     H is the matrix I + N in the basis, N the graph with ``scale`` on both sides, without its first eigenvector
     ``constant``. Each vector is made orthogonal to all before it, twice. The length of the last step is returned.
+    ``whole`` is the graph as a matrix (n, n), or has no rows where that would be mostly zeros.
     """
     starts, ends, weights = graph
     n = len(scale)
-    length, scaled, unused = 0.0, np.empty(n), np.empty(len(H))
+    length, scaled, unused, sums = 0.0, np.empty(n), np.empty(len(H)), np.empty(n)
     for step in range(done, until):
         q, r = basis[step], basis[step + 1]
         for i in range(n):
             scaled[i] = q[i] * scale[i]
+        if len(whole):
+            multiply_whole(whole, scaled, sums)
+        else:
+            for i in range(n):
+                total = 0.0
+                for e in range(starts[i], starts[i + 1]):
+                    total += weights[e] * scaled[ends[e]]
+                sums[i] = total
         for i in range(n):
-            total = 0.0
-            for e in range(starts[i], starts[i + 1]):
-                total += weights[e] * scaled[ends[e]]
-            r[i] = q[i] + scale[i] * total
+            r[i] = q[i] + scale[i] * sums[i]
         before = basis[: step + 1]
         H[step, : step + 1] = 0.0
         orthogonalise(r, constant, before, H[step])

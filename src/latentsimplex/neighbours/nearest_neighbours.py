@@ -18,22 +18,20 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.neighbours.cell_plan import (
+    ROUNDS,
+    WIDER,
+    count_cells,
+    count_looked_into,
+    cut_crowded,
+    draw_centres,
+)
 
 COMPARED, COMPARED_QUICKLY, FEW_NEIGHBOURS = 10_000, 2_000, 50
 """Among no more samples than this all are compared with all, and among fewer where that should be quick, if no more
 than a few neighbours are wanted."""
-SMALLEST_CELL, LARGEST_CELL = 32, 256
-"""Samples of a cell on average: the square root of all of them, within bounds."""
-LOOKED_INTO, CANDIDATES = 48, 8_192
-"""Cells that are looked into for the neighbours of a cell's samples, and the candidates that these have at least: in
-many features the neighbours of a sample are in many directions."""
-TRAINED_BY, ROUNDS = 24, 4
-"""Samples for each cell by which centres are found, and how often centres move to the means of their samples."""
-CROWDED = 4
-"""A cell with more samples than so many averages is cut, as where many samples coincide."""
 BLOCK = 1 << 22
 """Distances that are held at a time."""
 CHUNK = 1024
@@ -69,8 +67,7 @@ class Cells:
 
     def near(self, cells: Indices) -> Indices:
         """Return the cells (b, c) nearest to each of some cells, itself first."""
-        enough = -(-CANDIDATES * len(self.centres) // len(self.X))
-        c = min(max(LOOKED_INTO, enough), len(self.centres))
+        c = count_looked_into(len(self.X), len(self.centres))
         heights = _heights(self.centres[cells], self.centres)
         heights[np.arange(len(cells)), cells] = -np.inf
         return order_least(heights, c)
@@ -116,6 +113,10 @@ def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | 
     [99, 101]
     """
     workers = workers or Workers(1)
+    if workers.device is not None and len(coordinates) > COMPARED:
+        from latentsimplex.neighbours.torch_cells import search_on_device
+
+        return search_on_device(coordinates, n_neighbours, workers.device)
     cells = group_into_cells(coordinates, workers)
     found = np.empty((len(coordinates), n_neighbours), dtype=np.int32)
     found[cells.rows] = _search_cells(cells, cells.starts, cells.X, cells.rows, n_neighbours, workers)
@@ -133,6 +134,10 @@ def search_among(
         index = NearestNeighbors(n_neighbors=n_neighbours).fit(coordinates[landmarks])
         return index.kneighbors(coordinates[others], return_distance=False)
     workers = workers or Workers(1)
+    if workers.device is not None:
+        from latentsimplex.neighbours.torch_cells import search_among_on_device
+
+        return search_among_on_device(coordinates, landmarks, others, n_neighbours, workers.device)
     cells = group_into_cells(coordinates[landmarks], workers)
     Y = (coordinates[others] - cells.middle).astype(np.float32)
     cell_of = nearest_centre(Y, cells.centres, workers)
@@ -196,7 +201,7 @@ def _search_cell(cells: Cells, near: Indices, Y: np.ndarray, own: np.ndarray, k:
     if enough > len(near):  # cells so small that more of them are needed
         heights = _heights(cells.centres[near[:1]], cells.centres)[0]
         heights[near[0]] = -np.inf
-        near = np.argsort(heights, kind="stable")[: 4 * len(near)]
+        near = np.argsort(heights, kind="stable")[: WIDER * len(near)]
     candidates = np.concatenate([cells.rows[cells.members(cell)] for cell in near])
     centre = cells.centres[near[0]]
     B = np.concatenate([cells.X[cells.members(cell)] for cell in near]) - centre
@@ -212,28 +217,20 @@ def _search_cell(cells: Cells, near: Indices, Y: np.ndarray, own: np.ndarray, k:
 
 def group_into_cells(coordinates: Array, workers: Workers) -> Cells:
     """Return samples grouped by the nearest of many centres."""
-    n = len(coordinates)
-    size = int(np.clip(np.sqrt(n), SMALLEST_CELL, LARGEST_CELL))
     middle = coordinates.mean(axis=0)
     X = (coordinates - middle).astype(np.float32)
-    centres = find_centres(X, max(1, n // size), workers)
+    centres = find_centres(X, count_cells(len(X)), workers)
     cell_of = nearest_centre(X, centres, workers)
     rows = np.argsort(cell_of, kind="stable").astype(np.int32)
-    counts = np.bincount(cell_of, minlength=len(centres))
-    parts = np.maximum(1, -(-counts // (CROWDED * size)))
-    ends = np.cumsum(counts)
-    bounds = [
-        np.linspace(end - count, end, part + 1).astype(np.intp)[1:]
-        for end, count, part in zip(ends, counts, parts, strict=True)
-    ]
-    starts = np.concatenate([[0], *bounds])
+    starts, parts = cut_crowded(np.bincount(cell_of, minlength=len(centres)))
     return Cells(X[rows], rows, starts, np.repeat(centres, parts, axis=0), middle)
 
 
 def find_centres(X: np.ndarray, m: int, workers: Workers) -> np.ndarray:
     """Return m centres (m, p): samples drawn at random, moved to the means of those around them a few times."""
-    some = X[sample_rows(len(X), TRAINED_BY * m)]
-    centres = some[np.random.default_rng(0).permutation(len(some))[:m]]
+    rows, first = draw_centres(len(X), m)
+    some = X[rows]
+    centres = some[first]
     for _ in range(ROUNDS if m > 1 else 0):
         cell_of = nearest_centre(some, centres, workers)
         filled, counts = np.unique(cell_of, return_counts=True)

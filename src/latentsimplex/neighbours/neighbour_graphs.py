@@ -8,7 +8,8 @@ views add up to one. With N the symmetric normalisation of a graph, the lazy wal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +21,7 @@ from latentsimplex.base.arrays import fill_missing, has_missing
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.neighbours.lanczos import find_leading, start_basis
 from latentsimplex.neighbours.nearest_neighbours import (
     COMPARED,
     COMPARED_QUICKLY,
@@ -30,18 +32,21 @@ from latentsimplex.similarity.distances import euclidean_distances
 
 FEW_SAMPLES = 300
 """With no more samples all eigenvectors are found sooner than a few."""
-BASIS, RESTARTS = 40, 20
-"""Vectors of Lanczos' method beyond the modes that are looked for, and how often it starts again from what it found."""
-SETTLED, EXACT, ROUGH = 0.05, 1e-6, 5e-4
-"""A mode is known when its residual is such a share of how far its eigenvalue is from the largest, within bounds."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
 FEW_FEATURES = 15
 """Fewer features are compared one by one, which keeps all digits, as quickly as by products of matrices."""
 COMPARED_AT_ONCE = 1 << 18
 """Distances that are held at a time: they stay in a cache near by."""
+FILLED = 6
+"""Of a graph with an edge for one in so many pairs, all pairs are read as quickly as the edges alone; broad ones have
+three times as many, and are read four times as fast."""
 FEW_OF = 10
 """Trees find neighbours sooner than products of matrices do: in few features, and fewer than one sample in ten."""
+
+
+Graph = Any
+"""A sparse matrix of SciPy, by rows, or a :class:`latentsimplex.neighbours.torch_graphs.TorchGraph`."""
 
 
 class Modes(NamedTuple):
@@ -124,26 +129,37 @@ def compare_all(coordinates: Array, sizes: Sequence[int]) -> Indices:
     return near
 
 
-def join_neighbours(neighbours: Sequence[Indices], n_neighbours: int) -> sparse.csr_matrix:
-    """Return the graph (n, n) with an edge for each view in which one of two samples is a neighbour of the other."""
+def join_neighbours(
+    neighbours: Sequence[Indices], n_neighbours: int, workers: Workers | None = None
+) -> Graph:
+    """Return the graph (n, n) with an edge for each view in which one of two samples is a neighbour of the other.
+
+    That of very many samples is on the device of the workers, where they have one.
+    """
+    n = len(neighbours[0])
+    if workers is not None and workers.device is not None and n > COMPARED:
+        from latentsimplex.neighbours.torch_graphs import has_room, join_on_device
+
+        if has_room(workers.device, len(neighbours) * n * n_neighbours):
+            return join_on_device(neighbours, n_neighbours, workers.device)
     from latentsimplex.neighbours._graph_loops import join_rows
 
-    n = len(neighbours[0])
     starts, ends, weights = join_rows(np.array([near[:, :n_neighbours] for near in neighbours]))
     if len(ends) <= np.iinfo(ends.dtype).max:  # one type for both, or all of it would be copied
         starts = starts.astype(ends.dtype)
     return sparse.csr_matrix((weights, ends, starts), shape=(n, n), copy=False)
 
 
-def slow_modes(graph: sparse.csr_matrix, n_modes: int) -> Modes:
+def slow_modes(graph: Graph, n_modes: int) -> Modes:
     """Return so many of the slowest modes of the lazy walk on a graph, slowest first.
 
     Parts of a graph that no edge joins have modes of their own, and between them modes that never fade: one fewer than
     there are parts.
     """
-    n = graph.shape[0]
-    root = np.sqrt(np.add.reduceat(graph.data, graph.indptr[:-1]))  # no sample is without neighbours
-    n_parts, part = connected_components(graph, directed=False)
+    n, is_here = graph.shape[0], isinstance(graph, sparse.csr_matrix)
+    # no sample is without neighbours
+    root = np.sqrt(np.add.reduceat(graph.data, graph.indptr[:-1]) if is_here else graph.sum_rows())
+    n_parts, part = find_parts(graph) if is_here else graph.find_parts()
     if n_parts == 1:
         every, columns = _modes_of_part(graph, root, n_modes)
     else:
@@ -152,7 +168,8 @@ def slow_modes(graph: sparse.csr_matrix, n_modes: int) -> Modes:
         values, vectors = [np.ones(lasting.shape[1])], [lasting]
         for k in range(n_parts if n_parts <= n_modes else 0):
             rows = np.flatnonzero(part == k)
-            own, of_part = _modes_of_part(graph[rows][:, rows], root[rows], n_modes)
+            some = graph[rows][:, rows] if is_here else graph.take(rows)
+            own, of_part = _modes_of_part(some, root[rows], n_modes)
             spread = np.zeros((n, len(own)))
             spread[rows] = of_part
             values.append(own)
@@ -163,12 +180,26 @@ def slow_modes(graph: sparse.csr_matrix, n_modes: int) -> Modes:
     return Modes(-np.log(lazy), columns[:, slowest] / root[:, None], float(1 / np.linalg.norm(root)))
 
 
-def _modes_of_part(graph: sparse.csr_matrix, root: Array, n_modes: int) -> tuple[Array, Array]:
+def find_parts(graph: sparse.csr_matrix) -> tuple[int, np.ndarray]:
+    """Return how many parts a symmetric graph has that no edge joins, and the part of each sample (n,).
+
+    >>> find_parts(sparse.csr_matrix(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])))[1].tolist()
+    [0, 1, 0]
+    """
+    if graph.shape[0] <= FEW_SAMPLES:  # SciPy makes a copy, but has not to be compiled
+        return connected_components(graph, directed=False)
+    from latentsimplex.neighbours._graph_loops import label_parts
+
+    part = np.full(graph.shape[0], -1, dtype=np.int32)
+    return int(label_parts(graph.indptr, graph.indices, part)), part
+
+
+def _modes_of_part(graph: Graph, root: Array, n_modes: int) -> tuple[Array, Array]:
     """Return the largest eigenvalues of N (m,) and their vectors (n, m) after the first, which is ``root``; m < n."""
     n = len(root)
     m = min(n_modes, n - 1)
     if n > FEW_SAMPLES and n > 3 * m:
-        return _lanczos(graph, root, m)
+        return _lanczos(graph, root, m) if isinstance(graph, sparse.csr_matrix) else graph.find_modes(root, m)
     N = graph.toarray() / root / root[:, None]
     values, vectors = np.linalg.eigh(N)
     order = np.argsort(-values)[1 : m + 1]
@@ -176,55 +207,55 @@ def _modes_of_part(graph: sparse.csr_matrix, root: Array, n_modes: int) -> tuple
 
 
 def _lanczos(graph: sparse.csr_matrix, root: Array, m: int) -> tuple[Array, Array]:
-    """Return what :func:`_modes_of_part` does, for many samples, by Lanczos' method.
+    """Return what :func:`_modes_of_part` does, for many samples, by Lanczos' method."""
+    from latentsimplex.neighbours._graph_loops import extend_basis, fill_rows
 
-    All vectors of the basis are kept orthogonal, and a full basis gives way to the leading vectors found in it. Of an
-    eigenvalue that a graph's symmetry repeats, one vector may be found.
-    """
-    from latentsimplex.neighbours._graph_loops import extend_basis
-
-    n, size = len(root), min(m + BASIS, len(root) - 1)
-    rows = (graph.indptr, graph.indices, graph.data)
-    constant = root / np.linalg.norm(root)
-    start = np.random.default_rng(0).normal(size=n)
-    start -= constant * (constant @ start)
-    basis, H = np.zeros((size + 1, n)), np.zeros((size, size))
-    basis[0] = start / np.linalg.norm(start)
-    values, vectors, filled = np.zeros(size), np.eye(size), 0
-    for until in [m + (size - m) // 2, size, *[size] * RESTARTS]:
-        if filled == size:
-            filled = m + (size - m) // 3
-            basis[:filled] = vectors[:, :filled].T @ basis[:size]
-            basis[filled] = basis[size]
-            H[:filled, :filled] = np.diag(values[:filled])
-        length = extend_basis(rows, 1 / root, constant, basis, H, filled, until)
-        filled = until
-        values, vectors = np.linalg.eigh(H[:filled, :filled])
-        values, vectors = values[::-1], vectors[:, ::-1]
-        residuals = length * np.abs(vectors[-1, :m])
-        if (residuals <= np.clip(SETTLED * (2 - values[:m]), EXACT, ROUGH)).all():
-            break
-    return values[:m] - 1, basis[:filled].T @ vectors[:, :m]
+    rows, constant = (graph.indptr, graph.indices, graph.data), root / np.linalg.norm(root)
+    start, size = start_basis(constant, m)
+    basis = np.zeros((size + 1, len(root)))
+    basis[0] = start
+    n_rows = len(root) if is_filled(graph) else 0
+    whole = np.zeros((n_rows, n_rows), dtype=np.uint8)
+    fill_rows(rows, whole)
+    extend = partial(extend_basis, rows, whole, 1 / root, constant)
+    values, vectors = find_leading(basis, extend, np.asarray, m)
+    return values - 1, vectors
 
 
-def count_crossed_edges(graph: sparse.csr_matrix, ranks: Indices) -> Array:
-    """Return the weight of the edges that a cut after 1, 2, ..., n - 1 samples crosses (n - 1,), samples ranked.
+def is_filled(graph: sparse.csr_matrix) -> bool:
+    """Return whether a graph is multiplied with sooner as a whole matrix of bytes: a broad one, of few enough views."""
+    n = graph.shape[0]
+    return n <= COMPARED and graph.nnz * FILLED >= n * n and graph.data.max() <= np.iinfo(np.uint8).max
+
+
+def count_crossed_edges(graph: Graph, values: Array) -> tuple[Indices, Array]:
+    """Return the ranks of samples (n,) by their values, and the weight of edges that cuts of that order cross (n - 1,).
+
+    Cuts are after 1, 2, ..., n - 1 samples.
 
     >>> chain = sparse.csr_matrix(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]))
-    >>> count_crossed_edges(chain, np.arange(3)).tolist()
-    [1.0, 2.0]
+    >>> [each.tolist() for each in count_crossed_edges(chain, np.array([0.1, 0.2, 0.3]))]
+    [[0, 1, 2], [1.0, 2.0]]
     """
+    if not isinstance(graph, sparse.csr_matrix):
+        return graph.count_crossed(values)
     from latentsimplex.neighbours._graph_loops import count_crossed
 
-    return count_crossed((graph.indptr, graph.indices, graph.data), ranks)
+    n = len(values)
+    ranks = np.empty(n, dtype=np.intp)
+    ranks[np.argsort(values, kind="stable")] = np.arange(n)
+    return ranks, count_crossed((graph.indptr, graph.indices, graph.data), ranks)
 
 
-def leaving_share(graph: sparse.csr_matrix, labels: np.ndarray) -> float:
+def leaving_share(graph: Graph, labels: np.ndarray) -> float:
     """Return the share of a cluster's edges that leave it, a mean over clusters: the normalised cut.
 
     >>> leaving_share(sparse.csr_matrix(np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])), np.array([0, 0, 1]))
     0.6
     """
-    indicators = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
-    between = (indicators.T @ graph @ indicators).toarray()
+    if isinstance(graph, sparse.csr_matrix):
+        indicators = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
+        between = (indicators.T @ graph @ indicators).toarray()
+    else:
+        between = graph.sum_between(labels)
     return float(np.mean(1 - between.diagonal() / np.maximum(between.sum(axis=1), np.finfo(float).tiny)))

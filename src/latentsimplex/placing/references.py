@@ -34,6 +34,8 @@ from latentsimplex.placing.squared_distances import FEW_FEATURES
 
 MOST_REFERENCES, LEAST_OF_CLUSTER = 5000, 20
 """Samples that are kept, and the fewest of each cluster among them."""
+WORTH_THREADS = 10_000
+"""Samples from which on views are compared by several threads, as many tables in memory at a time as there are."""
 MOST_VIEWS = 500
 """Views of a pattern that new samples are placed by, where it has more: a mean over so many is known to a twentieth of
 the spread of one. All of 50,000 would take most of the time of a fit."""
@@ -126,7 +128,7 @@ def keep_references(
     members = list_placing_views(view_patterns, len(memberships))
     clustered = [own for own, W in zip(members, memberships, strict=True) if W.shape[1] > 1]
     asked = np.sort(np.concatenate([np.empty(0, dtype=np.intp), *clustered])).tolist()
-    learnt = dict(zip(asked, learn_comparisons(views, asked, kernel, rows), strict=True))
+    learnt = dict(zip(asked, learn_comparisons(views, asked, kernel, rows, n_jobs), strict=True))
     coordinates = [[learnt[v][1] for v in own.tolist()] if len(own) else [] for own in clustered]
     known = [(W[rows], W.mean(axis=0)) for W in memberships]
     given = [views.find_given(v) for v in range(len(views))]
@@ -163,7 +165,7 @@ def draw_references(views: Views, pattern_labels: np.ndarray) -> Indices:
 
 
 def learn_comparisons(
-    views: Views, members: Sequence[int], kernel: Any, rows: Indices
+    views: Views, members: Sequence[int], kernel: Any, rows: Indices, n_jobs: int | None = 1
 ) -> list[tuple[Comparison, np.ndarray]]:
     """Return how some views compare samples, and the coordinates of some samples; narrow views of one width at once."""
     found: dict[int, tuple[Comparison, np.ndarray]] = {}
@@ -173,9 +175,16 @@ def learn_comparisons(
             continue
         table = np.hstack([views[v] for v in alike])
         found |= zip(alike, learn_alike(table, p, way, rows), strict=True)
-    for v in members:
-        if v not in found:
-            found[v] = learn_from_present(views, v, find_way(kernel, views.widths[v]), rows)
+    left = [v for v in members if v not in found]
+
+    def learn(v: int) -> tuple[Comparison, np.ndarray]:
+        return learn_from_present(views, v, find_way(kernel, views.widths[v]), rows)
+
+    if views.n_samples <= WORTH_THREADS:
+        found |= zip(left, map(learn, left), strict=True)
+    else:
+        with Workers(n_jobs) as workers:
+            found |= zip(left, workers.map(learn, left), strict=True)
     return [found[v] for v in members]
 
 
