@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from latentsimplex.auto.absent_rows import fill_absent
 from latentsimplex.auto.comparisons import compare_views
@@ -16,7 +14,7 @@ from latentsimplex.auto.splits import MOST_NEIGHBOURS, local_sizes, read_graphs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import find_varying
-from latentsimplex.neighbours.neighbour_graphs import Modes, leaving_share
+from latentsimplex.neighbours.neighbour_graphs import Graph, Modes, find_parts, leaving_share
 
 CLEARLY_FEWER = 0.9
 """The share of the edges that leave clusters found by splits, below which those of slow modes are taken instead. Slow
@@ -41,7 +39,7 @@ def cut_into(
 
 def read_joined_graphs(
     coordinates: Sequence[Array], k: int, workers: Workers | None = None
-) -> list[tuple[sparse.csr_matrix, Modes]]:
+) -> list[tuple[Graph, Modes]]:
     """Return two local graphs and their k - 1 slowest modes, with neighbours doubled until k pieces or fewer are left.
 
     Whichever pieces of a graph are put together, no edge leaves them, so that modes do not say which belong together.
@@ -50,7 +48,7 @@ def read_joined_graphs(
     n = len(coordinates[0])
     sizes = local_sizes(n)
     graphs = read_graphs(coordinates, sizes, k - 1, workers)
-    while max(sizes) < min(n - 1, MOST_NEIGHBOURS) and connected_components(graphs[0][0])[0] > k:
+    while max(sizes) < min(n - 1, MOST_NEIGHBOURS) and find_parts(graphs[0][0])[0] > k:
         sizes = [min(2 * size, n - 1) for size in sizes]
         graphs = read_graphs(coordinates, sizes, k - 1, workers)
     return graphs

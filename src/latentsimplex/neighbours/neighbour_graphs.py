@@ -159,7 +159,7 @@ def slow_modes(graph: Graph, n_modes: int) -> Modes:
     n, is_here = graph.shape[0], isinstance(graph, sparse.csr_matrix)
     # no sample is without neighbours
     root = np.sqrt(np.add.reduceat(graph.data, graph.indptr[:-1]) if is_here else graph.sum_rows())
-    n_parts, part = find_parts(graph) if is_here else graph.find_parts()
+    n_parts, part = find_parts(graph)
     if n_parts == 1:
         every, columns = _modes_of_part(graph, root, n_modes)
     else:
@@ -180,12 +180,14 @@ def slow_modes(graph: Graph, n_modes: int) -> Modes:
     return Modes(-np.log(lazy), columns[:, slowest] / root[:, None], float(1 / np.linalg.norm(root)))
 
 
-def find_parts(graph: sparse.csr_matrix) -> tuple[int, np.ndarray]:
+def find_parts(graph: Graph) -> tuple[int, np.ndarray]:
     """Return how many parts a symmetric graph has that no edge joins, and the part of each sample (n,).
 
     >>> find_parts(sparse.csr_matrix(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])))[1].tolist()
     [0, 1, 0]
     """
+    if not isinstance(graph, sparse.csr_matrix):
+        return graph.find_parts()
     if graph.shape[0] <= FEW_SAMPLES:  # SciPy makes a copy, but has not to be compiled
         return connected_components(graph, directed=False)
     from latentsimplex.neighbours._graph_loops import label_parts
