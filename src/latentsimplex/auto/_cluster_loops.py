@@ -14,30 +14,6 @@ from latentsimplex.pairs.divergence import P_CLIP
 from latentsimplex.pairs.divergence_loops import forward_a_and_h, reverse_a_and_h
 
 
-def cut_and_refine(
-    F: Array, U: Array, rows: np.ndarray, draws: Array, forward: bool, iterations: int, sweeps: int
-) -> tuple[Array, np.ndarray]:
-    """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
-
-    U (n, g) are spectral coordinates, of which k-means looks at some rows; draws (starts, g, candidates) are
-    uniform numbers for its starts. Each k is two calls of compiled loops: one call for all of them would save little
-    time, and took as long to compile as the loops.
-    """
-    n, g = U.shape
-    labels, left = np.zeros((g, n), dtype=np.intp), np.empty(g)
-    for k in range(2, g + 1):
-        X = np.ascontiguousarray(U[:, :k])
-        labels[k - 1] = best_kmeans(X, X[rows], np.ascontiguousarray(draws[:, :k]), iterations)
-    firsts = np.arange(g) * np.arange(1, g + 1) // 2
-    Z = np.zeros((n, g * (g + 1) // 2), dtype=F.dtype)  # the clusters of all partitions beside each other
-    Z[np.arange(n), firsts[:, None] + labels] = 1.0
-    sums = (F @ Z).astype(np.float64)
-    for k in range(1, g + 1):
-        own = np.ascontiguousarray(sums[:, firsts[k - 1] : firsts[k - 1] + k])
-        labels[k - 1], left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
-    return left, labels
-
-
 @compiled
 def sum_by_cluster(F: Array, labels: np.ndarray, k: int) -> Array:  # pragma: no cover
     """Return the sum of each row of F (n, n) over the columns of each cluster (n, k)."""
@@ -170,3 +146,45 @@ def keep_used_sums(sums: Array, labels: np.ndarray, k: int) -> Array:  # pragma:
                 kept[i, at] = sums[i, c]
             at += 1
     return kept
+
+
+@compiled
+def cut_and_refine(
+    F: Array, U: Array, rows: np.ndarray, draws: Array, forward: bool, iterations: int, sweeps: int
+) -> tuple[Array, np.ndarray]:  # pragma: no cover
+    """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
+
+    U (n, g) are spectral coordinates, of which k-means looks at some rows; draws (starts, g, candidates) are
+    uniform numbers for its starts.
+    """
+    n, g = U.shape
+    n_starts, _, n_candidates = draws.shape
+    labels, left = np.zeros((g, n), np.intp), np.empty(g)
+    for k in range(2, g + 1):
+        X, some = np.empty((n, k)), np.empty((len(rows), k))
+        own_draws = np.empty((n_starts, k, n_candidates))
+        for c in range(k):
+            for i in range(n):
+                X[i, c] = U[i, c]
+            for i in range(len(rows)):
+                some[i, c] = U[rows[i], c]
+            for start in range(n_starts):
+                for t in range(n_candidates):
+                    own_draws[start, c, t] = draws[start, c, t]
+        found = best_kmeans(X, some, own_draws, iterations)
+        for i in range(n):
+            labels[k - 1, i] = found[i]
+    Z = np.zeros((n, g * (g + 1) // 2), F.dtype)  # the clusters of all partitions beside each other
+    for k in range(g):
+        for i in range(n):
+            Z[i, k * (k + 1) // 2 + labels[k, i]] = 1.0
+    sums = np.dot(F, Z)
+    for k in range(1, g + 1):
+        first, own = k * (k - 1) // 2, np.empty((n, k))
+        for i in range(n):
+            for c in range(k):
+                own[i, c] = sums[i, first + c]
+        refined, left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
+        for i in range(n):
+            labels[k - 1, i] = refined[i]
+    return left, labels
