@@ -1,7 +1,7 @@
-"""Leading eigenvectors of a normalised similarity, and hard clusters by them, in one compiled call without Python's lock.
+"""Leading eigenvectors of a normalised similarity, and hard clusters by them, in one compiled call.
 
 Each function is the compiled form of one in :mod:`latentsimplex.auto.explained` that is written for tensors. A search
-asks for thousands of these, on many threads: calls between short ones would wait for the interpreter in turn.
+asks for hundreds of these, on many threads: between short calls they would wait for the interpreter in turn.
 """
 
 from __future__ import annotations

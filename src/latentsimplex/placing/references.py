@@ -171,7 +171,7 @@ def learn_comparisons(
         alike, way = [v for v in members if views.widths[v] == p], find_way(kernel, p)
         if views.has_missing or views.present is not None or way.scales_rows:
             continue
-        table = np.concatenate(views.tables(np.array(alike)), axis=1)
+        table = np.hstack(list(np.asarray(views.tables(np.array(alike)))))
         found |= zip(alike, learn_alike(table, p, way, rows), strict=True)
     for v in members:
         if v not in found:

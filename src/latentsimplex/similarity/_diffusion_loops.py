@@ -1,4 +1,4 @@
-"""From tables to exponents by diffusion, one compiled call for many views of few samples: no lock between short ones."""
+"""From tables to exponents by diffusion, in one compiled call for many views of few samples."""
 
 from __future__ import annotations
 

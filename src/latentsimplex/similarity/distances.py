@@ -129,7 +129,7 @@ def prepare_tables(
 
 
 def arrange_tables(tables: np.ndarray, standardised: bool) -> np.ndarray:
-    """Return tables (b, n, p) of single precision as the compiled loops want them: in one piece, standardised or not."""
+    """Return tables (b, n, p) of single precision as the compiled loops want them, standardised or as they are."""
     from latentsimplex.similarity._scaling_loops import standardise_tables
 
     if not standardised:
