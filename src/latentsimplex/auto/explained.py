@@ -55,7 +55,7 @@ def explain_each(f: Array, g: int, divergence: Divergence) -> list[Explained]:
 
     All are one compiled call: many threads with short calls would wait for the interpreter in turn.
     """
-    from latentsimplex.auto._spectral_loops import explain_rows
+    from latentsimplex.auto._cluster_loops import explain_rows
 
     n = count_samples(f.shape[1])
     rows, starts = sample_rows(n, SAMPLED), draw_starts(STARTS, g)
