@@ -1,4 +1,4 @@
-"""Hard clusters of samples and what they explain, compiled: eigenvectors, k-means, samples moved to where they fit best.
+"""Hard clusters of samples and what they explain, compiled: eigenvectors, k-means, samples moved to where they fit.
 
 Each function is the compiled form of one in :mod:`latentsimplex.auto.explained` that is written for tensors. A search
 asks for hundreds of these on many threads, so that all of it is one call: between short calls threads would wait for
