@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from latentsimplex.similarity import _scaling_loops as loops
+from latentsimplex.similarity.distances import rank_quantile
 from latentsimplex.similarity.kernel import to_single
 
 
@@ -45,6 +46,30 @@ def test_the_bandwidth_of_a_pile_is_a_share_of_the_way_out():
     q = np.empty(2)
     loops.write_bandwidths(rows, 1, 0.5, 0.3, q)
     np.testing.assert_allclose(q, [1.2, 1.0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bandwidths_on_a_line_are_those_of_distances(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 60))
+    X = rng.normal(size=(n, 1)).astype(np.float32)
+    X = [X, X.round(), np.zeros_like(X), X.round(1)][seed % 4]
+    distances, q, expected = np.empty((n, n), dtype=np.float32), np.empty(n), np.empty(n)
+    below, part, share = rank_quantile(0.3, n)
+    loops.write_distances(X, 4, 0, n, distances)
+    loops.write_bandwidths(distances, below, part, share, expected)
+    loops.write_line_bandwidths(X, below, part, share, q)
+    np.testing.assert_array_equal(q, expected)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 40, 500])
+def test_numbers_are_sorted_with_where_they_stood(n):
+    given = np.random.default_rng(n).integers(0, n, n).astype(np.float32)
+    found, order = given.copy(), np.empty(n, dtype=np.int64)
+    loops.sort_numbers(found, order)
+    assert np.array_equal(found, np.sort(given))
+    assert np.array_equal(given[order], found)
+    assert np.array_equal(np.sort(order), np.arange(n))
 
 
 @pytest.mark.parametrize("p", [1, 4, 5, 30])

@@ -1,6 +1,8 @@
-"""Hard clusters of samples and what they explain, compiled: samples are moved to where they fit best.
+"""Hard clusters of samples and what they explain, compiled: eigenvectors, k-means, samples moved to where they fit.
 
-Each function is the compiled form of one in :mod:`latentsimplex.auto.explained` that is written for tensors.
+Each function is the compiled form of one in :mod:`latentsimplex.auto.explained` that is written for tensors. A search
+asks for hundreds of these on many threads, so that all of it is one call: between short calls threads would wait for
+the interpreter in turn.
 """
 
 from __future__ import annotations
@@ -8,34 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from latentsimplex.base.compiled import compiled
+from latentsimplex.base.float_math import ONE, ZERO
 from latentsimplex.base.kmeans_loops import best_kmeans
 from latentsimplex.base.types import Array
 from latentsimplex.pairs.divergence import P_CLIP
 from latentsimplex.pairs.divergence_loops import forward_a_and_h, reverse_a_and_h
-
-
-def cut_and_refine(
-    F: Array, U: Array, rows: np.ndarray, draws: Array, forward: bool, iterations: int, sweeps: int
-) -> tuple[Array, np.ndarray]:
-    """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
-
-    U (n, g) are spectral coordinates, of which k-means looks at some rows; draws (starts, g, candidates) are
-    uniform numbers for its starts. Each k is two calls of compiled loops: one call for all of them would save little
-    time, and took as long to compile as the loops.
-    """
-    n, g = U.shape
-    labels, left = np.zeros((g, n), dtype=np.intp), np.empty(g)
-    for k in range(2, g + 1):
-        X = np.ascontiguousarray(U[:, :k])
-        labels[k - 1] = best_kmeans(X, X[rows], np.ascontiguousarray(draws[:, :k]), iterations)
-    firsts = np.arange(g) * np.arange(1, g + 1) // 2
-    Z = np.zeros((n, g * (g + 1) // 2), dtype=F.dtype)  # the clusters of all partitions beside each other
-    Z[np.arange(n), firsts[:, None] + labels] = 1.0
-    sums = (F @ Z).astype(np.float64)
-    for k in range(1, g + 1):
-        own = np.ascontiguousarray(sums[:, firsts[k - 1] : firsts[k - 1] + k])
-        labels[k - 1], left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
-    return left, labels
 
 
 @compiled
@@ -170,3 +149,152 @@ def keep_used_sums(sums: Array, labels: np.ndarray, k: int) -> Array:  # pragma:
                 kept[i, at] = sums[i, c]
             at += 1
     return kept
+
+
+@compiled
+def cut_and_refine(
+    F: Array, U: Array, rows: np.ndarray, draws: Array, forward: bool, iterations: int, sweeps: int
+) -> tuple[Array, np.ndarray]:  # pragma: no cover
+    """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
+
+    U (n, g) are spectral coordinates, of which k-means looks at some rows; draws (starts, g, candidates) are
+    uniform numbers for its starts.
+    """
+    n, g = U.shape
+    n_starts, _, n_candidates = draws.shape
+    labels, left = np.zeros((g, n), np.intp), np.empty(g)
+    for k in range(2, g + 1):
+        X, some = np.empty((n, k)), np.empty((len(rows), k))
+        own_draws = np.empty((n_starts, k, n_candidates))
+        for c in range(k):
+            for i in range(n):
+                X[i, c] = U[i, c]
+            for i in range(len(rows)):
+                some[i, c] = U[rows[i], c]
+            for start in range(n_starts):
+                for t in range(n_candidates):
+                    own_draws[start, c, t] = draws[start, c, t]
+        found = best_kmeans(X, some, own_draws, iterations)
+        for i in range(n):
+            labels[k - 1, i] = found[i]
+    Z = np.zeros((n, g * (g + 1) // 2), F.dtype)  # the clusters of all partitions beside each other
+    for k in range(g):
+        for i in range(n):
+            Z[i, k * (k + 1) // 2 + labels[k, i]] = 1.0
+    sums = np.dot(F, Z)
+    for k in range(1, g + 1):
+        first, own = k * (k - 1) // 2, np.empty((n, k))
+        for i in range(n):
+            for c in range(k):
+                own[i, c] = sums[i, first + c]
+        refined, left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
+        for i in range(n):
+            labels[k - 1, i] = refined[i]
+    return left, labels
+
+
+@compiled
+def unpack_row(f: np.ndarray, square: np.ndarray) -> None:  # pragma: no cover
+    """Write the symmetric matrix (n, n) of packed pairs (m,), with zeros on its diagonal, into ``square``."""
+    n, at = len(square), 0
+    for i in range(n):
+        row = square[i]
+        row[i] = ZERO
+        for j in range(i + 1, n):
+            row[j] = f[at + j - i - 1]
+        at += n - 1 - i
+        for j in range(i):
+            row[j] = square[j, i]
+
+
+@compiled
+def make_orthonormal(Q: np.ndarray) -> None:  # pragma: no cover
+    """Make the rows of Q (r, n) orthonormal, in place: each one's part along those before is taken off, twice.
+
+    The second time takes off what rounding has left of nearly parallel rows. A row of zeros stays one.
+    """
+    r, n = Q.shape
+    for i in range(r):
+        row = Q[i]
+        for _ in range(2):
+            for k in range(i):
+                other, along = Q[k], ZERO
+                for j in range(n):
+                    along += other[j] * row[j]
+                for j in range(n):
+                    row[j] -= along * other[j]
+            square = ZERO
+            for j in range(n):
+                square += row[j] * row[j]
+            scale = ONE / np.sqrt(square) if square > 0 else ZERO
+            for j in range(n):
+                row[j] *= scale
+
+
+@compiled
+def find_spectral_coordinates(
+    S: np.ndarray, vectors: np.ndarray, g: int, rounds: int, products: int, shift: float
+) -> Array:  # pragma: no cover
+    """Return the leading g eigenvectors (n, g) of the normalised similarity S (n, n), the largest eigenvalue first.
+
+    They come from products with ``vectors`` (r, n), made orthonormal now and then. S becomes its normalised form.
+    """
+    n, r = len(S), len(vectors)
+    root = np.empty(n, S.dtype)
+    for i in range(n):
+        row, total = S[i], ZERO
+        for j in range(n):
+            total += row[j]
+        root[i] = np.sqrt(total)
+    for i in range(n):
+        row, own = S[i], root[i]
+        for j in range(n):
+            row[j] = row[j] / own / root[j]
+        row[i] += np.float32(shift)
+    Q, other = vectors.copy(), np.empty_like(vectors)
+    for _ in range(rounds):
+        for _ in range(products):
+            np.dot(Q, S, other)
+            Q, other = other, Q
+        make_orthonormal(Q)
+    np.dot(Q, S, other)
+    turned = np.linalg.eigh(np.dot(Q, other.T))[1]  # the shift moves eigenvalues, not vectors
+    leading = np.dot(Q.T, turned)
+    U = np.empty((n, g))
+    for i in range(n):
+        for c in range(g):
+            U[i, c] = leading[i, r - 1 - c] / root[i]
+    return U
+
+
+@compiled
+def explain_rows(
+    f: np.ndarray,
+    vectors: np.ndarray,
+    rows: np.ndarray,
+    draws: Array,
+    forward: bool,
+    rounds: int,
+    products: int,
+    shift: float,
+    iterations: int,
+    sweeps: int,
+) -> tuple[Array, np.ndarray]:  # pragma: no cover
+    """Return what is left of the divergence of views f (b, m) with k = 1..g clusters (b, g), and labels (b, g, n)."""
+    b, n, g = len(f), vectors.shape[1], draws.shape[1]
+    left, labels = np.empty((b, g)), np.empty((b, g, n), np.intp)
+    F, S = np.empty((n, n), np.float32), np.empty((n, n), np.float32)
+    for v in range(b):
+        unpack_row(f[v], F)
+        for i in range(n):
+            for j in range(n):
+                # what fits a mean of similarities best is that mean
+                S[i, j] = F[i, j] if forward else ONE / (ONE + np.exp(-F[i, j]))
+            S[i, i] = ZERO
+        U = find_spectral_coordinates(S, vectors, g, rounds, products, shift)
+        own_left, own_labels = cut_and_refine(F, U, rows, draws, forward, iterations, sweeps)
+        for k in range(g):
+            left[v, k] = own_left[k]
+            for i in range(n):
+                labels[v, k, i] = own_labels[k, i]
+    return left, labels

@@ -53,20 +53,25 @@ def explain(mean_f: Any, g: int, divergence: Divergence) -> Explained:
 def explain_each(f: Array, g: int, divergence: Divergence) -> list[Explained]:
     """Return what k = 1..g clusters explain of each of some views, or means of views, with pair values f (b, m).
 
-    Eigenvectors of all are found together: many threads with short calls would wait for the interpreter in turn.
+    All are one compiled call: many threads with short calls would wait for the interpreter in turn.
     """
-    from latentsimplex.auto._cluster_loops import cut_and_refine
+    from latentsimplex.auto._cluster_loops import explain_rows
 
-    f, is_forward = f.astype(np.float32), divergence.name == "forward"
-    squares = np.array([unpack_pairs(one) for one in f])
-    # what fits a mean of similarities best is that mean
-    similarities = squares if is_forward else np.array([unpack_pairs(divergence.mean(one)) for one in f])
-    rows, starts = sample_rows(squares.shape[1], SAMPLED), draw_starts(STARTS, g)
-    found = []
-    for F, U in zip(squares, spectral_coordinates(similarities, g), strict=True):
-        remaining, labels = cut_and_refine(F, U, rows, starts, is_forward, LLOYD_ITERATIONS, MOST_SWEEPS)
-        found.append(Explained(remaining[0] - remaining, labels))
-    return found
+    n = count_samples(f.shape[1])
+    rows, starts = sample_rows(n, SAMPLED), draw_starts(STARTS, g)
+    left, labels = explain_rows(
+        f.astype(np.float32, copy=False),
+        single_vectors(n, min(2 * g, n)),
+        rows,
+        starts,
+        divergence.name == "forward",
+        ROUNDS,
+        PRODUCTS,
+        SHIFT,
+        LLOYD_ITERATIONS,
+        MOST_SWEEPS,
+    )
+    return [Explained(own[0] - own, clusters) for own, clusters in zip(left, labels, strict=True)]
 
 
 def _explain_tensor(mean_f: Any, g: int, divergence: Divergence) -> Explained:
@@ -154,6 +159,12 @@ def spectral_coordinates(S: Any, g: int) -> Array:
 def random_vectors(n: int, r: int) -> Array:
     """Return random vectors (n, r), always the same ones: not to change."""
     return np.random.default_rng(0).normal(size=(n, r))
+
+
+@lru_cache(maxsize=16)
+def single_vectors(n: int, r: int) -> np.ndarray:
+    """Return the same vectors as rows (r, n) of single precision: not to change."""
+    return np.ascontiguousarray(random_vectors(n, r).T, dtype=np.float32)
 
 
 class Request(NamedTuple):

@@ -74,7 +74,7 @@ def keep_references_of_shards(cluster: Cluster, sharded: ShardedViews, results: 
         coordinates, flat, rest = [Z for _, Z in both], np.ones(len(rows), dtype=np.float32), iter(thin)
         thinness = [next(rest) if wanted else flat for wanted in crowded_views(coordinates)]
         neighbourhoods[l] = replace(found, coordinates=coordinates, thinness=thinness)
-    given = [views.find_given(v) for v in range(len(views))]
+    given = views.list_given()
     return References(rows, given, dict(sorted(comparisons.items())), partial(list, neighbourhoods), members)
 
 

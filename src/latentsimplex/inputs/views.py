@@ -122,6 +122,13 @@ class Views(Sequence[Array]):
         """Return the columns that a view was given as."""
         return GivenColumns(self.widths[v]) if self.given is None else self.given(v)
 
+    def list_given(self) -> list[GivenColumns]:
+        """Return the columns that each view was given as; views of one width that say no more share one record."""
+        if self.given is not None:
+            return [self.given(v) for v in range(len(self))]
+        by_width = {p: GivenColumns(p) for p in set(self.widths)}
+        return [by_width[p] for p in self.widths]
+
     def name_features(self, v: int) -> list[str]:
         """Return the names of a view's features: x0, x1, ... where the data have none."""
         named = None if self.columns is None else self.columns(v)

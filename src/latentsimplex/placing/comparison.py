@@ -156,9 +156,11 @@ def learn_alike(table: Array, p: int, way: Way, rows: Indices) -> Iterator[tuple
     Z = together.compare(table[rows])
     sizes = Z.var(axis=0).reshape(-1, p).sum(axis=1)
     scales = np.where(sizes > 0, 1 / np.sqrt(np.where(sizes > 0, sizes, 1.0)), 1.0)
+    # what Comparison.shorten does, of all at once; each view's own is one piece of memory
+    Z = np.clip(np.repeat(scales, p) * Z, -FARTHEST, FARTHEST).astype(np.float32)
+    coordinates = np.ascontiguousarray(Z.reshape(len(Z), -1, p).swapaxes(0, 1))
     for v, scale in enumerate(scales.tolist()):
-        learnt = Comparison(way, centre[v], factor[v], None, scale)
-        yield learnt, learnt.shorten(Z[:, v * p : (v + 1) * p])
+        yield Comparison(way, centre[v], factor[v], None, scale), coordinates[v]
 
 
 def _measure_features(table: Array | WideTable) -> tuple[Array, Array]:

@@ -131,7 +131,7 @@ def keep_references(
     learnt = dict(zip(asked, learn_comparisons(views, asked, kernel, rows, n_jobs), strict=True))
     coordinates = [[learnt[v][1] for v in own.tolist()] if len(own) else [] for own in clustered]
     known = [(W[rows], W.mean(axis=0)) for W in memberships]
-    given = [views.find_given(v) for v in range(len(views))]
+    given = views.list_given()
     learn = partial(learn_neighbourhoods, coordinates, known, n_jobs)
     return References(rows, given, {v: learnt[v][0] for v in asked}, learn, members)
 
@@ -173,7 +173,7 @@ def learn_comparisons(
         alike, way = [v for v in members if views.widths[v] == p], find_way(kernel, p)
         if views.has_missing or views.present is not None or way.scales_rows:
             continue
-        table = np.hstack([views[v] for v in alike])
+        table = np.hstack(list(np.asarray(views.tables(np.array(alike)))))
         found |= zip(alike, learn_alike(table, p, way, rows), strict=True)
     left = [v for v in members if v not in found]
 

@@ -16,6 +16,7 @@ from latentsimplex.base.types import Array
 from latentsimplex.model.cluster_prices import ClusterPrice
 from latentsimplex.model.em import run
 from latentsimplex.model.problem import FIT_TYPES, NOBODY, Fit, Listener, Problem, State, drop_statistics
+from latentsimplex.pairs.protocol import PairValues
 from latentsimplex.search.runs import NATS_AT_LAST, Callback, reschedule, run_with_moves, until_settled
 from latentsimplex.search.states import random_state, spectral_state, state_from_labels
 from latentsimplex.search.view_groups import find_structure, group_views
@@ -87,24 +88,43 @@ def make_starts_with_moves(
 
     Such a run depends on nothing but the partition of the views that it begins with. Where clusters have a price, it
     is the structure worth most that the k-means labels lead to; otherwise it is the labels themselves, with all the
-    clusters there may be.
+    clusters there may be. Labels are found side by side where there are few pairs, and so are structures.
     """
-    made: dict[bytes, Start] = {}
     roughly = until_settled(problem, single_precision=True)
-    for number, rng in enumerate(generators):
+
+    def group(number: int) -> np.ndarray | None:
         if number and problem.schedule.stop():
-            return
-        labels = recall(problem, "grouping", partial(group_views, problem.pairs, n_patterns, rng), number)
-        key = labels.tobytes()
-        if key not in made and isinstance(problem.model.penalty, ClusterPrice):
-            # what views add up to is added up again when it is needed: the starts that wait hold nothing large
-            find = partial(find_structure, roughly, labels, n_patterns)
-            views, clusterings = recall(problem, "structure", find, labels)
-            make_state = partial(state_from_labels, roughly, views, clusterings, n_patterns)
-            made[key] = Start(labels, views.tobytes(), make_state)
-        elif key not in made:
-            made[key] = Start(labels, key, partial(spectral_state, roughly, labels, n_clusters, n_patterns))
-        yield made[key]
+            return None
+        find = partial(group_views, problem.pairs, n_patterns, generators[number])
+        return recall(problem, "grouping", find, number)
+
+    def make_start(labels: np.ndarray) -> Start | None:
+        if labels is not groupings[0] and problem.schedule.stop():
+            return None
+        if not isinstance(problem.model.penalty, ClusterPrice):
+            make_state = partial(spectral_state, roughly, labels, n_clusters, n_patterns)
+            return Start(labels, labels.tobytes(), make_state)
+        # what views add up to is added up again when it is needed: the starts that wait hold nothing large
+        find = partial(find_structure, roughly, labels, n_patterns)
+        views, clusterings = recall(problem, "structure", find, labels)
+        make_state = partial(state_from_labels, roughly, views, clusterings, n_patterns)
+        return Start(labels, views.tobytes(), make_state)
+
+    with open_lanes(problem.pairs) as lanes:
+        groupings = [labels for labels in lanes.map(group, range(len(generators))) if labels is not None]
+        distinct: dict[bytes, np.ndarray] = {}
+        for labels in groupings:
+            distinct.setdefault(labels.tobytes(), labels)
+        made = dict(zip(distinct, lanes.map(make_start, list(distinct.values())), strict=True))
+    for labels in groupings:
+        start = made[labels.tobytes()]
+        if start is not None:
+            yield start
+
+
+def open_lanes(pairs: PairValues) -> Workers:
+    """Return threads for starts that run side by side; one where there are so many pairs that a step fills all."""
+    return Workers(min(pairs.workers.n_jobs, STARTS_AT_ONCE) if pairs.backend.is_small else 1)
 
 
 def recall(problem: Problem, name: str, compute: Callable[[], T], *key: Any) -> T:
@@ -150,7 +170,7 @@ def run_starts(
     for number, start in enumerate(starts):
         distinct.setdefault(start.key, number)
     pairs, numbers = problem.pairs, list(distinct.values())
-    with Workers(min(pairs.workers.n_jobs, STARTS_AT_ONCE) if pairs.backend.is_small else 1) as lanes:
+    with open_lanes(pairs) as lanes:
         try:
             for (key, first), fit in zip(distinct.items(), lanes.map(run_one, numbers), strict=True):
                 if fit is None:
@@ -187,11 +207,12 @@ def keep_best(starts: list[Start], fits: Iterator[tuple[bytes, Fit]]) -> Search:
             best, best_key = fit, key
     assert best is not None
     made = [start for start in starts if start.key in outcomes]
+    agreements = {key: agreement(outcome, outcomes[best_key]) for key, outcome in outcomes.items()}
     return Search(
         fit=best,
         start_labels=next(start.labels for start in made if start.key == best_key),
         start_losses=np.array([outcomes[start.key].loss for start in made]),
-        start_agreement=np.array([agreement(outcomes[start.key], outcomes[best_key]) for start in made]),
+        start_agreement=np.array([agreements[start.key] for start in made]),
     )
 
 

@@ -139,6 +139,54 @@ def write_bandwidths(
 
 
 @compiled
+def sort_numbers(x: np.ndarray, order: np.ndarray) -> None:  # pragma: no cover
+    """Sort a few numbers (n,) in place, and write where each one stood into ``order``, by Shell's method."""
+    gap = 1
+    for i in range(len(x)):
+        order[i] = i
+    while gap < len(x) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, len(x)):
+            own, stood, j = x[i], order[i], i
+            while j >= gap and x[j - gap] > own:
+                x[j], order[j] = x[j - gap], order[j - gap]
+                j -= gap
+            x[j], order[j] = own, stood
+        gap //= 3
+
+
+@compiled
+def write_line_bandwidths(
+    X: np.ndarray, below: int, part: float, share: float, q: np.ndarray
+) -> None:  # pragma: no cover
+    """Write what :func:`write_bandwidths` does for samples X (n, 1) of one feature, without their distances.
+
+    In order, the nearest samples of one are beside it, and from one sample to the next they move on by a few.
+    """
+    n, k, first = len(X), below + 1, 0
+    x, order = np.empty(n, np.float32), np.empty(n, np.int64)
+    for i in range(n):
+        x[i] = X[i, 0]
+    sort_numbers(x, order)
+    for i in range(n):
+        own = x[i]
+        while first + k + 1 < n and x[first + k + 1] - own < own - x[first]:
+            first += 1
+        low = max(own - x[first], x[first + k] - own)
+        high = x[first + k + 1] - own if first + k + 1 < n else np.float32(np.inf)
+        high = min(high, own - x[first - 1]) if first > 0 else high
+        width = low + part * (high - low) if high < np.inf else float(low)
+        if width <= 0:
+            nearest = np.inf
+            for j in range(n):
+                if x[j] != own:
+                    nearest = min(nearest, abs(x[j] - own))
+            width = share * nearest if nearest < np.inf else 1.0
+        q[order[i]] = width
+
+
+@compiled
 def write_scaled_distances(
     X: np.ndarray,
     few: int,
@@ -210,14 +258,22 @@ def add_affinities(
 
     What is in ``distances`` (n, n) is lost. ``total`` has at least n rows and columns, of which others are not touched.
     """
-    n, of_all = len(X), np.float32(weight)
+    n, of_all, is_line = len(X), np.float32(weight), X.shape[1] == 1
     q = np.empty(n)
-    write_distances(X, few, 0, n, distances)
-    write_bandwidths(distances, below, part, share, q)
+    if is_line:
+        write_line_bandwidths(X, below, part, share, q)
+    else:
+        write_distances(X, few, 0, n, distances)
+        write_bandwidths(distances, below, part, share, q)
     for i in range(n):
         q[i] = 1.0 / q[i]
+    column = X.T.copy()[0]
     for i in range(n - 1):
         row, others, into, own = distances[i, i + 1 : n], q[i + 1 :], total[i, i + 1 : n], q[i]
+        if is_line:
+            here, there = column[i], column[i + 1 :]
+            for j in range(len(into)):
+                row[j] = abs(there[j] - here)
         for j in range(len(into)):
             exponent = np.float32(-row[j] * own * (row[j] * others[j]))
             into[j] += of_all * exp_and_rest(max(exponent, SMALLEST_LOG))[0]

@@ -46,6 +46,7 @@ from latentsimplex.base.condensed import count_pairs, pack_pairs
 from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.similarity.distances import (
     FEW_FEATURES,
+    arrange_tables,
     prepare_tables,
     rank_quantile,
     root_shares,
@@ -213,14 +214,16 @@ class Diffusion(BatchKernel):
 
     def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
         """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""
-        from latentsimplex.similarity._walk_loops import write_diffusion_exponents
+        from latentsimplex.similarity._diffusion_loops import write_exponents
 
-        n = tables.shape[-2]
+        n, graph = tables.shape[-2], self._graph(tables.shape[-2])
         r = np.empty((len(tables), count_pairs(n)), np.float32) if out is None else out
         M, spare, lists = scratch.for_samples(n)
         length = (self.mean, MOST_DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
-        for into, _ in zip(r, write_walks(tables, self._graph(n), lambda _: M), strict=True):
-            write_diffusion_exponents(M, *length, LEAST_WEIGHT, LEAST_SIMILARITY, spare, *lists, into)
+        compared = (tables != tables[:, :1]).any(axis=1)
+        tables, quantile = arrange_tables(tables, self.standardise), rank_quantile(QUANTILE, n)
+        features = (tables, compared, self.per_feature, FEW_FEATURES, quantile, graph.n_neighbours)
+        write_exponents(*features, length, LEAST_WEIGHT, LEAST_SIMILARITY, M, spare, lists, r)
         return r
 
     def _triton_exponents(self, tables: Any) -> Any:

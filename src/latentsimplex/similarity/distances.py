@@ -125,16 +125,20 @@ def prepare_tables(
     tables: np.ndarray, standardised: bool, per_feature: bool
 ) -> tuple[np.ndarray, list[list[slice]]]:
     """Return tables (b, n, p) of single precision as the compiled loops want them, and :func:`feature_sets` of each."""
+    return arrange_tables(tables, standardised), feature_sets(tables, per_feature)
+
+
+def arrange_tables(tables: np.ndarray, standardised: bool) -> np.ndarray:
+    """Return tables (b, n, p) of single precision as the compiled loops want them, standardised or as they are."""
     from latentsimplex.similarity._scaling_loops import standardise_tables
 
-    sets = feature_sets(tables, per_feature)
     if not standardised:
-        return np.ascontiguousarray(tables), sets
+        return np.ascontiguousarray(tables)
     standard, k = tables.copy(), (tables.shape[1] - 1) // 2
     centres = np.partition(tables, k, axis=1)[:, k]
     rare = np.partition(np.abs(tables - centres[:, None]), k, axis=1)[:, k] == 0
     standardise_tables(standard, centres, rare, OUTLYING, MOST_CUTS, STILL)
-    return standard, sets
+    return standard
 
 
 def rank_quantile(quantile: float, n: int) -> tuple[int, float, float]:
