@@ -107,7 +107,7 @@ def test_too_little_memory_says_what_to_do(size, advice):
 
 
 def test_a_fit_that_does_not_fit_says_so_before_it_begins(monkeypatch):
-    monkeypatch.setattr(stages, "Workers", lambda n_jobs: pytest.fail("the fit has begun"))
+    monkeypatch.setattr(stages, "find_patterns", lambda *_: pytest.fail("the fit has begun"))
     with pytest.raises(
         MemoryError, match=r"Fitting 90 samples with 1 pattern needs about .* GB and the limit is 0\.01 GB"
     ):

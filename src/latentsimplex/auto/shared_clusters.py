@@ -44,6 +44,8 @@ TOLD_APART = 2.0
 """The support, over 1 / sqrt(n), that a view must give within its own clusters to clusters that cut them. In the
 paper's consensus example, where one view has two of the other's three clusters as one, it spreads by 0.6 around 0; in
 public data that share clusters it is 2.7 or more."""
+MOSTLY = 0.5
+"""The part of what finer clusters add, in nats, that neighbours must tell for them to be those of a group."""
 HARDLY_CUT = 0.75
 """The share of the pairs in a view's own clusters that share a cluster of others, from which these cut off no more than
 strays, or one cluster of many, which may be due to chance."""
@@ -156,16 +158,18 @@ class ViewGroups:
         return _clustered_or_strongest(self.grow_on_all, members)
 
     def find_clearest(self, members: Members) -> Members:
-        """Return the views whose clusters a group has: all of them together, or one whose clusters tell more.
+        """Return the views whose clusters a group has: all together, or one whose finer clusters tell more.
 
-        These share more nats with the clusters of neighbours in all views of the group and, of the entropy that they
-        have beyond, half as large a part or more: any finer clusters share a little more.
+        Clusters of neighbours, in all views of the group, share half or more of the entropy that these have beyond
+        those of all: any finer clusters share a little more. A view that lacks samples of the group says
+        nothing of these.
         """
         nats, h = self._tell(members, members)
-        more = {}
+        more, seen = {}, self.tree(members).labels >= 0
         for v in members if len(members) > 1 and nats else ():
             own, own_h = self._tell((v,), members)
-            if own > nats and own - nats >= MUTUAL * nats / h * (own_h - h):
+            has_all = bool((self.tree((v,)).labels[seen] >= 0).all())
+            if has_all and own_h > h and own - nats >= MOSTLY * (own_h - h):
                 more[v] = own
         return (max(more, key=lambda v: more[v]),) if more else members
 
