@@ -162,8 +162,8 @@ class ViewGroups:
     def find_clearest(self, members: Members) -> Members:
         """Return the views whose clusters a group has: all together, or one whose finer clusters tell more.
 
-        Of the entropy that these add, clusters of neighbours, in all views of the group, share nearly as large a part as
-        of the entropy of the clusters of all together. A view that lacks samples of the group says nothing of these.
+        Of the entropy that these add, clusters of neighbours, in all views of the group, share nearly as large a part
+        as of the entropy of the clusters of all together. A view that lacks samples of the group says nothing of these.
         """
         nats, h = self._tell(members, members)
         more, seen = {}, self.tree(members).labels >= 0
