@@ -10,7 +10,7 @@ change, which of them are doubtful, and are there classes that nobody named?
 # The data
 # --------
 #
-# 500 handwritten digits in three of their views. Of the digits 0 to 8, ten each are labelled; nobody has labelled a 9.
+# 800 handwritten digits in three of their views. Of the digits 0 to 8, ten each are labelled; nobody has labelled a 9.
 # Four of the labels are wrong.
 
 import numpy as np
@@ -20,13 +20,13 @@ from latentsimplex import LatentSimplexPosition
 from latentsimplex.datasets import load_digits
 
 digits = load_digits()
-views = {name: digits.views[name][:500] for name in ("kar", "zer", "mor")}
-truth = digits.labels[:500]
+views = {name: digits.views[name][:800] for name in ("kar", "zer", "mor")}
+truth = digits.labels[:800]
 rng = np.random.default_rng(0)
 labelled = np.concatenate(
     [rng.choice(np.flatnonzero(truth == digit), 10, replace=False) for digit in range(9)]
 )
-y = np.full(500, -1)
+y = np.full(800, -1)
 y[labelled] = truth[labelled]
 wrong = rng.choice(labelled, 4, replace=False)
 y[wrong] = (y[wrong] + rng.integers(1, 9, size=4)) % 9

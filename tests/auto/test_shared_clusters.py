@@ -11,13 +11,13 @@ from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.shared_clusters import (
     ViewGroups,
     find_shared_clusters,
-    share_nats,
     support,
     support_within,
 )
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.problem import Listener
-from latentsimplex.neighbours.neighbour_graphs import find_neighbours
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours, share_nats
 
 FIRST, SECOND = np.arange(180) % 3, np.arange(180) // 90
 
@@ -146,6 +146,21 @@ def test_support_within_clusters_that_a_view_has_as_one_is_none():
     assert abs(support_within(coarse, two, absent)) < 2.5 / np.sqrt(600)
 
 
+def made_tree(labels):
+    return SimpleNamespace(labels=labels, n_clusters=labels.max() + 1, comparison="as they are")
+
+
+def test_a_view_stands_for_a_group_if_it_has_all_samples_and_suits_all_views(monkeypatch):
+    four = np.repeat(np.arange(4), 45)
+    whole, part = view(four, 0), PartialTable(view(four, 1)[:170], np.arange(170), 180)
+    column = view(four, 2, p=1)
+    with Workers(1) as workers:
+        groups = ViewGroups([whole, part, column], np.arange(100), Bounds(), workers)
+        monkeypatch.setattr(groups, "tree", lambda own: made_tree(four[:100]))
+        assert [groups._stands_for(v, (0, 1, 2)) for v in range(3)] == [True, False, False]
+        assert groups._stands_for(2, (2,))
+
+
 def test_a_group_has_the_clusters_of_one_view_where_these_tell_clearly_more(monkeypatch):
     """Four clusters that neighbours in both views keep to, where the views together show two; and halves by chance."""
     four, rng = np.repeat(np.arange(4), 45), np.random.default_rng(0)
@@ -155,9 +170,9 @@ def test_a_group_has_the_clusters_of_one_view_where_these_tell_clearly_more(monk
         groups = ViewGroups(views, np.arange(180), Bounds(), workers)
         for alone, expected in ((four, (0,)), (by_chance, (0, 1)), (four // 2, (0, 1))):
             trees = {(0,): alone, (1,): four // 2, (0, 1): four // 2}
-            monkeypatch.setattr(groups, "tree", lambda own, trees=trees: SimpleNamespace(labels=trees[own]))
+            monkeypatch.setattr(groups, "tree", lambda own, trees=trees: made_tree(trees[own]))
             assert groups.find_clearest((0, 1)) == expected
-        monkeypatch.setattr(groups, "tree", lambda own: SimpleNamespace(labels=np.zeros(180, dtype=int)))
+        monkeypatch.setattr(groups, "tree", lambda own: made_tree(np.zeros(180, dtype=int)))
         assert groups.find_clearest((0, 1)) == (0, 1)
 
 

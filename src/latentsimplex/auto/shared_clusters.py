@@ -7,8 +7,8 @@ support, are looked at together, and are left out if they show none: noise takes
 does not matter. A thousand samples tell which views belong together, where they show clusters; the clusters of a group
 are those of all samples.
 
-A group has the clusters that its views show together, unless one view by itself has clusters that tell clearly more of
-neighbours in all of them: views that blur what one shows do not take it away.
+A group has the clusters that its views show together, unless one view by itself has finer clusters that neighbours in
+all of them tell nearly as well: views that blur what one shows do not take it away.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
 from latentsimplex.auto.cluster_tree import (
     Bounds,
     ClusterTree,
     LookCount,
+    find_seen,
     grow_tree,
     sample_each_view,
     take_rows,
@@ -36,7 +36,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.problem import NOBODY, Listener
-from latentsimplex.neighbours.neighbour_graphs import find_neighbours
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours, share_nats
 
 MUTUAL = 0.5
 """The share of the support of its own clusters that a view must give to those of another, to share them."""
@@ -91,18 +91,21 @@ def find_shared_clusters(
     groups = views.merge(most_groups)
     if not groups and bounds.least > 1:  # asked for all the same
         groups = [tuple(range(len(tables)))]
-    seers = [views.find_clearest(members) for members in groups]
+    seers = groups if bounds.exactly is not None else [views.find_clearest(members) for members in groups]
     tell = None
     if listener is not NOBODY:
         tell = LookCount(listener, views.expect_looks(groups, bounds.least > 1), n_landmarks).add
     if bounds.least > 1:
         views = ViewGroups(tables, rows, bounds, workers, n_landmarks, checkpoint)
     views.tell = freely.tell = tell
-    shown = groups if bounds.exactly is not None else seers
-    clustered = [
-        ClusteredViews(members, views.tree_of_all(own)) for members, own in zip(groups, shown, strict=True)
-    ]
-    clustered = [group for group in clustered if group.tree.n_clusters > 1]  # some have none, all told
+    clustered = []
+    for members, own in zip(groups, seers, strict=True):
+        tree = views.tree_of_all(own)
+        if tree.n_clusters == 1 and own != members:
+            tree = views.tree_of_all(members)
+        clustered += (
+            [ClusteredViews(members, tree)] if tree.n_clusters > 1 else []
+        )  # some have none, all told
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
     taken = {v for group in clustered for v in group.members}
     left = tuple(v for v in range(len(tables)) if v not in taken)
@@ -163,16 +166,24 @@ class ViewGroups:
         """Return the views whose clusters a group has: all together, or one whose finer clusters tell more.
 
         Of the entropy that these add, clusters of neighbours, in all views of the group, share nearly as large a part
-        as of the entropy of the clusters of all together. A view that lacks samples of the group says nothing of these.
+        as of the entropy of the clusters of all together.
         """
-        nats, h = self._tell(members, members)
-        more, seen = {}, self.tree(members).labels >= 0
-        for v in members if len(members) > 1 and nats else ():
+        if len(members) == 1 or self.tree(members).n_clusters == 1:
+            return members
+        (nats, h), more = self._tell(members, members), {}
+        for v in filter(lambda v: self._stands_for(v, members), members):
             own, own_h = self._tell((v,), members)
-            has_all = bool((self.tree((v,)).labels[seen] >= 0).all())
-            if has_all and own_h > h and own - nats >= ALIKE * nats / h * (own_h - h):
+            if own_h > h and own - nats >= ALIKE * nats / h * (own_h - h):
                 more[v] = own
         return (max(more, key=lambda v: more[v]),) if more else members
+
+    def _stands_for(self, v: int, members: Members) -> bool:
+        """Return whether a view has all samples of a group, and compares features in a way that suits all its views."""
+        tables, X = [self.tables[u] for u in members], self.tables[v]
+        every, own = find_seen(tables), find_seen([X])
+        has_all = own is None or (every is not None and bool(np.isin(every, own).all()))
+        is_one_of_many = X.shape[1] == 1 and any(other.shape[1] > 1 for other in tables)
+        return has_all and not is_one_of_many and self.tree((v,)).comparison in list_comparisons(tables)
 
     def _tell(self, seers: Members, members: Members) -> Array:
         """Return the nats that clusters of some views share with those of neighbours in others, and their entropy."""
@@ -332,22 +343,6 @@ def support(neighbours: Indices, labels: np.ndarray) -> float:
     chance = float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
     shared = float((labels[neighbours] == labels[:, None]).mean())
     return (shared - chance) / (1 - chance) if chance < 1 else 0.0
-
-
-def share_nats(neighbours: Indices, labels: np.ndarray) -> tuple[float, float]:
-    """Return the mutual information of a sample's cluster and a neighbour's, and the entropy of clusters, in nats.
-
-    Samples that the view does not have, or that have no cluster (-1), do not count.
-
-    >>> share_nats(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1])) == (np.log(2), np.log(2))
-    True
-    """
-    starts, ends = np.repeat(np.arange(len(labels)), neighbours.shape[1]), neighbours.ravel()
-    seen = (ends >= 0) & (labels[starts] >= 0) & (labels[ends] >= 0)
-    table = np.zeros((labels.max() + 1,) * 2)
-    np.add.at(table, (labels[starts[seen]], labels[ends[seen]]), 1 / max(1, seen.sum()))
-    ours, theirs, both = (float(entr(p).sum()) for p in (table.sum(axis=1), table.sum(axis=0), table))
-    return ours + theirs - both, ours
 
 
 def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> float:

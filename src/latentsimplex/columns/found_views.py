@@ -56,8 +56,9 @@ MOST_LINKED = 4000
 """Columns that are linked, those that depend on others most; the rest may join the views of these."""
 MOST_CANDIDATES = 100
 """Groups that are judged, those with most dependence in them; each takes up to a second."""
-MOST_PAIRS = 10_000
-"""Pairs that groups are grown from, those that depend on each other most."""
+MOST_PAIRS, MOST_GROWN = 10_000, 3_000_000
+"""Pairs that groups are grown from, those that depend on each other most, and these times the samples: memory and time
+grow with both, to about half a gigabyte."""
 EXCHANGED = 0.25
 """The share of the evidence of two views that must be there with their clusters exchanged, to look at them together."""
 MUTUAL = 0.5
@@ -195,7 +196,8 @@ def choose_groups(candidates: list[Members], judge: Judge) -> list[Members]:
 def grow_more_groups(groups: list[Members], judge: Judge) -> list[Members]:
     """Return the groups and those grown from pairs of other columns, which need more evidence than all they meet."""
     rest = np.setdiff1d(np.arange(judge.scores.shape[1]), [j for members in groups for j in members])
-    pairs = rest[strongest_pairs(make_polynomials(judge.scores[:, rest]), MOST_PAIRS)]
+    most = min(MOST_PAIRS, MOST_GROWN // len(judge.scores))
+    pairs = rest[strongest_pairs(make_polynomials(judge.scores[:, rest]), most)]
     grown = grow_groups(judge.scores, pairs)[:MOST_CANDIDATES]
     judge.look(grown)
     kept = list(groups)

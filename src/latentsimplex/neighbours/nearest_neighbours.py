@@ -114,9 +114,10 @@ def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | 
     """
     workers = workers or Workers(1)
     if workers.device is not None and len(coordinates) > COMPARED:
-        from latentsimplex.neighbours.torch_cells import search_on_device
+        from latentsimplex.neighbours.torch_cells import has_room_to_search, search_on_device
 
-        return search_on_device(coordinates, n_neighbours, workers.device)
+        if has_room_to_search(workers.device, coordinates, n_neighbours):
+            return search_on_device(coordinates, n_neighbours, workers.device)
     cells = group_into_cells(coordinates, workers)
     found = np.empty((len(coordinates), n_neighbours), dtype=np.int32)
     found[cells.rows] = _search_cells(cells, cells.starts, cells.X, cells.rows, n_neighbours, workers)
@@ -135,9 +136,10 @@ def search_among(
         return index.kneighbors(coordinates[others], return_distance=False)
     workers = workers or Workers(1)
     if workers.device is not None:
-        from latentsimplex.neighbours.torch_cells import search_among_on_device
+        from latentsimplex.neighbours.torch_cells import has_room_to_search, search_among_on_device
 
-        return search_among_on_device(coordinates, landmarks, others, n_neighbours, workers.device)
+        if has_room_to_search(workers.device, coordinates, n_neighbours):
+            return search_among_on_device(coordinates, landmarks, others, n_neighbours, workers.device)
     cells = group_into_cells(coordinates[landmarks], workers)
     Y = (coordinates[others] - cells.middle).astype(np.float32)
     cell_of = nearest_centre(Y, cells.centres, workers)

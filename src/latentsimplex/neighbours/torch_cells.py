@@ -28,6 +28,8 @@ AT_ONCE = 1 << 27
 """Distances, or coordinates of candidates, that are held at a time: half a gigabyte."""
 BLOCK = 128
 """Samples of a cell that are compared at a time: half of a cell on average, so that little is filled up."""
+SHARE_OF_FREE, BUFFERS = 0.5, 4
+"""The share of the free memory of a GPU that may be taken, and the arrays of distances that are held at a time."""
 GROUP = 32
 """Distances of a group, of which the least is looked at first."""
 
@@ -40,6 +42,21 @@ class Cells(NamedTuple):
     starts: torch.Tensor
     centres: torch.Tensor
     middle: torch.Tensor
+
+
+def has_room_for_bytes(device: str, n_bytes: int) -> bool:
+    """Return whether so many bytes are a part of the free memory of a GPU that may be taken; others have room."""
+    if not device.startswith("cuda"):
+        return True
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    free = torch.cuda.mem_get_info(device)[0] + unused
+    return n_bytes <= SHARE_OF_FREE * free
+
+
+def has_room_to_search(device: str, coordinates: Array, n_neighbours: int) -> bool:
+    """Return whether a search fits into the memory of a GPU: coordinates twice, neighbours, and distances."""
+    n, p = coordinates.shape
+    return has_room_for_bytes(device, n * (16 * p + 24 * n_neighbours) + BUFFERS * 4 * AT_ONCE)
 
 
 def search_on_device(coordinates: Array, n_neighbours: int, device: str) -> np.ndarray:

@@ -15,9 +15,10 @@ from scipy import sparse
 from latentsimplex.base.threads import one_at_a_time
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.neighbours.lanczos import find_leading, start_basis
+from latentsimplex.neighbours.torch_cells import has_room_for_bytes
 
-BYTES_OF_NEIGHBOUR, SHARE_OF_FREE = 160, 0.5
-"""What a graph takes for each neighbour while edges are sorted, and how much of a GPU's free memory it may take."""
+BYTES_OF_NEIGHBOUR = 160
+"""Bytes that a neighbour takes at most while a graph is made of it."""
 EXHAUSTED = 1e-10
 """The length of a step of Lanczos' method that leads nowhere new."""
 
@@ -128,11 +129,7 @@ class TorchGraph:
 
 def has_room(device: str, n_neighbours: int) -> bool:
     """Return whether the graph of so many neighbours, of all samples and views, fits into the memory of a GPU."""
-    if not device.startswith("cuda"):
-        return True
-    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    free = torch.cuda.mem_get_info(device)[0] + unused
-    return BYTES_OF_NEIGHBOUR * n_neighbours <= SHARE_OF_FREE * free
+    return has_room_for_bytes(device, BYTES_OF_NEIGHBOUR * n_neighbours)
 
 
 def join_on_device(neighbours: Sequence[Indices], k: int, device: str) -> TorchGraph:
