@@ -15,7 +15,6 @@ from scipy import sparse
 from latentsimplex.base.threads import one_at_a_time
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.neighbours.lanczos import find_leading, start_basis
-from latentsimplex.neighbours.torch_cells import has_room_for_bytes
 
 BYTES_OF_NEIGHBOUR = 160
 """Bytes that a neighbour takes at most while a graph is made of it."""
@@ -129,6 +128,8 @@ class TorchGraph:
 
 def has_room(device: str, n_neighbours: int) -> bool:
     """Return whether the graph of so many neighbours, of all samples and views, fits into the memory of a GPU."""
+    from latentsimplex.neighbours.torch_cells import has_room_for_bytes
+
     return has_room_for_bytes(device, BYTES_OF_NEIGHBOUR * n_neighbours)
 
 
