@@ -122,9 +122,8 @@ def set_up(
     size = size if n_held is None else size._replace(n_views=n_held)
     keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
-    workers.device = (
-        None if device == "mps" else device
-    )  # graphs are of double precision, which that one has not
+    # graphs are of double precision, which mps has not
+    workers.device = None if device == "mps" else device
     if checkpoint is not None:
         kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
         keep = kept if estimate_bytes(size, kept) <= budget else keep
