@@ -12,9 +12,9 @@ from latentsimplex.base.threads import Workers
 def test_exactly_k_are_those_of_splits_unless_clearly_fewer_edges_leave_others():
     rng, labels = np.random.default_rng(0), np.repeat([0, 1, 2], 60)
     X = rng.normal(size=(180, 2)) + 12 * np.eye(3)[labels][:, :2]
-    np.testing.assert_array_equal(cut_into([X], 3, "as they are", labels), labels)
+    np.testing.assert_array_equal(cut_into([X], 3, labels), labels)
     mixed = rng.permutation(labels)
-    assert adjusted_rand_score(cut_into([X], 3, "as they are", mixed), labels) > 0.95
+    assert adjusted_rand_score(cut_into([X], 3, mixed), labels) > 0.95
 
 
 def groups_of_groups(p, seed=0):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from latentsimplex.auto.absent_rows import fill_absent
-from latentsimplex.auto.comparisons import compare_views
 from latentsimplex.auto.slow_clusters import cut_by_modes
 from latentsimplex.auto.splits import MOST_NEIGHBOURS, local_sizes, read_graphs
 from latentsimplex.base.threads import Workers
@@ -22,11 +21,11 @@ modes are cut so that few edges leave, and a little fewer is no sign that they a
 
 
 def cut_into(
-    tables: Sequence[Any], k: int, comparison: str, before: np.ndarray, workers: Workers | None = None
+    coordinates: Sequence[Any], k: int, before: np.ndarray, workers: Workers | None = None
 ) -> np.ndarray:
     """Return exactly k clusters (n,): those found before, or those of slow modes if clearly fewer edges leave them."""
-    tables = [X for X in tables if find_varying(X).any()]
-    graphs = read_joined_graphs(fill_absent(compare_views(tables, comparison)), k, workers)
+    coordinates = [Z for Z in coordinates if find_varying(Z).any()]
+    graphs = read_joined_graphs(fill_absent(coordinates), k, workers)
     ways = [
         labels for labels in (cut_by_modes(modes, k) for _, modes in graphs) if len(np.unique(labels)) == k
     ]

@@ -1,8 +1,9 @@
 """A hierarchy of clusters from coarse to fine: samples are split wherever there is evidence, and pieces again.
 
 The strongest split comes first. A split of a piece needs more evidence than one of all samples, since the piece was cut
-out of the same data. The tree gives the clusters, how many there are, the levels on the way and the
-evidence for each number of clusters.
+out of the same data. Distances within a piece are those between all samples: standardised anew, a piece that is long
+because its clusters lie side by side would be made round. The tree gives the clusters, how many there are, the levels
+on the way and the evidence for each number of clusters.
 
 Whether a split is real is itself uncertain, taken or refused. With p the belief in the split that parts two samples,
 they are together with probability 1 - p, so that one cluster is not certain where groups are possible.
@@ -25,6 +26,7 @@ import numpy as np
 from scipy.special import expit
 
 from latentsimplex.auto.asked_clusters import cut_into
+from latentsimplex.auto.comparisons import compare_views
 from latentsimplex.auto.splits import LEAST_CLUSTER, Split, find_split
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable, count_present
@@ -223,11 +225,13 @@ def grow_tree(
     if tell is not None:
         tell(n)
 
-    further = partial(find, margin=WITHIN, exactly=0, compared=comparison)
+    coordinates = compare_views([X for X in tables if find_varying(X).any()], comparison, workers)
+    anew = None if comparison == "standardised" else "as they are"
+    further = partial(find, margin=WITHIN, exactly=0, compared=anew)
 
     def look(pieces: list[Indices], parent: int) -> Iterator[Node]:
         def find_each(chosen: list[int]) -> Iterator[Split | None]:
-            return find_splits_of(tables, [pieces[i] for i in chosen], further, workers)
+            return find_splits_of(coordinates, [pieces[i] for i in chosen], further, workers)
 
         every = list(range(len(pieces)))
         splits = find_each(every) if checkpoint is None else recall_splits(checkpoint, find_each, pieces)
@@ -245,7 +249,7 @@ def grow_tree(
             break
         pieces = cut_pieces(nodes[leaf].rows, split, most - len(leaves) + 1)
         if len(pieces) <= split.labels.max():
-            pieces = join_pieces(tables, pieces, comparison, workers)
+            pieces = join_pieces(coordinates, pieces, workers)
         leaves.remove(leaf)
         leaves += range(len(nodes), len(nodes) + len(pieces))
         nodes += look(pieces, leaf)
@@ -257,7 +261,7 @@ def grow_tree(
         levels.append(Level(labels, evidence[-1]))
     is_broad = bool(taken) and all(split.is_broad for split in taken)
     if bounds.exactly is not None and root.split is not None:
-        cut = partial(cut_into, tables, bounds.exactly, comparison, levels[-1].labels, workers)
+        cut = partial(cut_into, coordinates, bounds.exactly, levels[-1].labels, workers)
         labels = cut() if checkpoint is None else checkpoint.recall("cut", cut)
         if not np.array_equal(labels, levels[-1].labels):
             levels, is_broad = [levels[0], Level(labels, levels[-1].evidence)], False
@@ -275,12 +279,15 @@ def grow_tree(
 
 
 def find_splits_of(
-    tables: Sequence[Any], pieces: Sequence[Indices], find: Callable[..., Split | None], workers: Workers
+    coordinates: Sequence[Any],
+    pieces: Sequence[Indices],
+    find: Callable[..., Split | None],
+    workers: Workers,
 ) -> Iterator[Split | None]:
     """Yield the split of each piece of the samples, looked at one by one, by several workers where there are some."""
 
     def take(rows: Indices) -> list[Any]:
-        return [take_rows(X, rows) for X in tables]
+        return [Z[rows] for Z in coordinates]
 
     sizes = [len(rows) for rows in pieces]
     if sum(sizes) >= WORTH_SENDING and max(sizes) <= SENT_WHOLE:
@@ -313,15 +320,13 @@ def cut_pieces(rows: Indices, split: Split, most: int) -> list[Indices]:
     return [rows[rank[split.labels] == k] for k in range(min(most, int((sizes > 0).sum())))]
 
 
-def join_pieces(
-    tables: Sequence[Any], pieces: Sequence[Indices], comparison: str, workers: Workers
-) -> list[Indices]:
+def join_pieces(coordinates: Sequence[Any], pieces: Sequence[Indices], workers: Workers) -> list[Indices]:
     """Return as many pieces of the same samples, cut anew where clearly fewer edges leave them, the largest first."""
     rows = np.sort(np.concatenate(pieces))
     before = np.empty(len(rows), dtype=np.intp)
     for k, piece in enumerate(pieces):
         before[np.searchsorted(rows, piece)] = k
-    labels = cut_into([take_rows(X, rows) for X in tables], len(pieces), comparison, before, workers)
+    labels = cut_into([Z[rows] for Z in coordinates], len(pieces), before, workers)
     if labels is before:
         return list(pieces)
     return sorted((rows[labels == k] for k in range(len(pieces))), key=len, reverse=True)
