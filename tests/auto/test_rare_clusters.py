@@ -13,7 +13,7 @@ from latentsimplex.auto.rare_clusters import (
     power_likelihood,
     student_likelihood,
 )
-from latentsimplex.auto.splits import find_split
+from latentsimplex.auto.splits import Margins, find_split
 from latentsimplex.base.threads import Workers
 
 
@@ -94,7 +94,7 @@ def test_an_exponential_tail_explains_what_a_normal_one_does_not():
 def test_more_is_asked_of_a_rare_cluster_within_a_piece():
     with Workers(1) as workers:
         first = find_split([draw_rare(1)], workers)
-        within = find_split([draw_rare(1)], workers, margin=5.0)
+        within = find_split([draw_rare(1)], workers, margins=Margins(5.0, 5.0))
     assert first.strength >= 1
     assert first.labels[:9].mean() > 0.8
     assert within.strength < 1

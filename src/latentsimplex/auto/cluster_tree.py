@@ -27,7 +27,7 @@ from scipy.special import expit
 
 from latentsimplex.auto.asked_clusters import cut_into
 from latentsimplex.auto.comparisons import compare_views
-from latentsimplex.auto.splits import LEAST_CLUSTER, Split, find_split
+from latentsimplex.auto.splits import LEAST_CLUSTER, Margins, Split, find_split
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.threads import Workers
@@ -36,8 +36,9 @@ from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.problem import Listener
 
-WITHIN = 1.5
-"""How many times more evidence a split of a piece needs than one of all samples."""
+WITHIN = Margins(local=1.5, broad=2.0)
+"""How many times more evidence a split of a piece needs than one of all samples: more in broad graphs, to which the
+ends of a bent piece are as near as clusters that overlap."""
 EVEN, SURER = 0.7, 4.5
 """The strength at which a split is as likely real as not, and how fast log odds grow with it. Chosen by eye on splits
 of pieces of public tables: about 2, 5, 8 and 9 of 10 pairs that splits of strength 0.5, 0.8, 1.2 and 1.5 part are of
@@ -227,7 +228,7 @@ def grow_tree(
 
     coordinates = compare_views([X for X in tables if find_varying(X).any()], comparison, workers)
     anew = None if comparison == "standardised" else "as they are"
-    further = partial(find, margin=WITHIN, exactly=0, compared=anew)
+    further = partial(find, margins=WITHIN, exactly=0, compared=anew)
 
     def look(pieces: list[Indices], parent: int) -> Iterator[Node]:
         def find_each(chosen: list[int]) -> Iterator[Split | None]:

@@ -78,6 +78,13 @@ UNBELIEVED = 0.9
 """The most strength of clusters that slow modes are no evidence for."""
 
 
+class Margins(NamedTuple):
+    """How many times the evidence that a split of all samples needs is asked of one, in local and in broad graphs."""
+
+    local: float = 1.0
+    broad: float = 1.0
+
+
 class Split(NamedTuple):
     """A way to cut samples into clusters.
 
@@ -99,14 +106,14 @@ class Split(NamedTuple):
 def find_split(
     tables: Sequence[Any],
     workers: Workers,
-    margin: float = 1.0,
+    margins: Margins = Margins(),
     exactly: int | None = None,
     compared: str | None = None,
     n_landmarks: int | None = None,
 ) -> Split | None:
     """Return the best way to cut the samples of some views; None where they are too few, or all alike.
 
-    Strengths are over ``margin``: more is asked of clusters within clusters, which are found in two at a time.
+    Strengths are over ``margins``: more is asked of clusters within clusters, which are found in two at a time.
     ``exactly`` is how many clusters there will be in the end: no more are cut at once and, where there is no evidence
     for any in many dimensions, so many. 0 is never more than two. ``compared`` is how features are compared, if that
     is known. Broad graphs are of ``n_landmarks`` samples, drawn at random, where there are more; None is of all.
@@ -125,14 +132,14 @@ def find_split(
         return looks[clearest.comparison].place(clearest)
     local, broad = (
         [split for how, look in looks.items() for split in getattr(look, scale).dips(how, margin)]
-        for scale in ("local", "broad")
+        for scale, margin in margins._asdict().items()
     )
     chosen = choose_dip(local, broad, is_line(tables))
     if slow and chosen.strength < 1:
         chosen = max(slow, key=lambda split: split.strength)
     if chosen.strength < 1 and exactly != 0:
         comparison, look = next(iter(looks.items()))
-        chosen = find_rare_split(look.coordinates, comparison, margin, workers) or chosen
+        chosen = find_rare_split(look.coordinates, comparison, margins.local, workers) or chosen
     return looks[chosen.comparison].place(chosen)
 
 
