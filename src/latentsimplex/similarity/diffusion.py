@@ -221,7 +221,7 @@ class Diffusion(BatchKernel):
         M, spare, lists = scratch.for_samples(n)
         length = (self.mean, MOST_DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
         compared = (tables != tables[:, :1]).any(axis=1)
-        tables, quantile = arrange_tables(tables, self.standardise), rank_quantile(QUANTILE, n)
+        quantile, tables = rank_quantile(QUANTILE, n), arrange_tables(tables, self.standardise)
         features = (tables, compared, self.per_feature, FEW_FEATURES, quantile, graph.n_neighbours)
         write_exponents(*features, length, LEAST_WEIGHT, LEAST_SIMILARITY, M, spare, lists, r)
         return r
