@@ -17,7 +17,7 @@ from latentsimplex.model.problem import Fit, Model, Problem, Schedule, State
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.in_memory import BlockPasses, InMemoryPairs, ViewReader
 from latentsimplex.search import runs
-from latentsimplex.search.states import spectral_state, state_from_groups, state_from_labels
+from latentsimplex.search.states import make_spectral_state, state_from_groups, state_from_labels
 from latentsimplex.search.view_groups import find_structure, make_groups
 from latentsimplex.similarity import LocalScaling
 from latentsimplex.similarity.kernel import clip_exponents
@@ -176,7 +176,7 @@ def run_with_moves(problem, labels, n_clusters, n_patterns, callback=None):
     if isinstance(problem.model.penalty, ClusterPrice):
         state = state_from_labels(roughly, *find_structure(roughly, labels, n_patterns), n_patterns)
     else:
-        state = spectral_state(roughly, labels, n_clusters, n_patterns)
+        state = make_spectral_state(roughly, labels, n_clusters, n_patterns)
     return runs.run_with_moves(problem, state, callback)
 
 

@@ -157,18 +157,22 @@ class Fitting:
         stage = self.record_stage(name, reading, kept.temperature, kept.n_views)
         return Asked(kept.found, kept.informative, stage)
 
-    def go_on(self, fit: Fit, reading: Reading, members: Any, seen: Indices, g: int | None = None) -> Fit:
-        """Run EM again from a fit to some views, the pairs that they lack filled by what it found."""
-        asked = self.ask(
-            "refinement",
-            reading,
-            members,
-            lambda problem, _: finish_on_all_views(problem, fit, self.listener.follow(0)),
-            g,
-            self.follow(fit, seen),
-            again=True,
-        )
-        return asked.found
+    def go_on(
+        self,
+        name: str,
+        fit: Fit,
+        reading: Reading,
+        members: Indices | None,
+        seen: Indices,
+        n_clusters: int | None = None,
+        again: bool = False,
+    ) -> Asked[Fit]:
+        """Run EM on members from a fit to the views ``seen``, the pairs that they lack filled by what it found."""
+
+        def finish(problem: Problem, _: Indices) -> Fit:
+            return finish_on_all_views(problem, fit, self.listener.follow(0))
+
+        return self.ask(name, reading, members, finish, n_clusters, self.follow(fit, seen), again)
 
     def follow(self, fit: Fit, informative: Indices) -> Followed:
         """Return what a fit tells of the pairs that views lack."""

@@ -86,7 +86,7 @@ class AutoDiffusion(BatchKernel):
     @property
     def sees_differences_alone(self) -> bool:
         """Shares change when features are centred."""
-        return all(name != "as shares" for _, name in self.features)
+        return all(self.kernel(p).sees_differences_alone for p, _ in self.features)
 
     @property
     def narrows(self) -> bool:

@@ -21,7 +21,6 @@ more, on a dense graph                   by powers of M
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache as remember
 from hashlib import blake2b
@@ -281,12 +280,9 @@ def make_walks(tables: Any, graph: NeighbourGraph) -> Any:
 
     Samples that are as near as the last neighbour are neighbours too, so that their order does not matter.
     """
-    xp, (b, n, p) = array_namespace(tables), tables.shape
+    xp, (_, n, p) = array_namespace(tables), tables.shape
     if tables.dtype == np.float32:
-        walks = np.empty((b, n, n), np.float32)
-        for _ in write_walks(tables, graph, walks.__getitem__):
-            pass
-        return walks
+        return make_walks_by_loops(tables, graph)
     if runs_triton(tables) and n <= FEW_SAMPLES_OF_TRITON and p <= FEW_FEATURES_OF_TRITON:
         from latentsimplex.similarity._triton_walks import make_walks_by_triton
 
@@ -310,21 +306,17 @@ def make_walks(tables: Any, graph: NeighbourGraph) -> Any:
     return weights
 
 
-def write_walks(
-    tables: np.ndarray, graph: NeighbourGraph, place: Callable[[int], np.ndarray]
-) -> Iterator[None]:
-    """Write M of each table (b, n, p) of single precision where ``place`` says, one after the other, compiled."""
+def make_walks_by_loops(tables: np.ndarray, graph: NeighbourGraph) -> np.ndarray:
+    """Return M (b, n, n) of tables (b, n, p) of single precision, by compiled loops."""
     from latentsimplex.similarity._scaling_loops import add_affinities, make_walk
 
     n = tables.shape[-2]
     quantile = rank_quantile(QUANTILE, n)
     tables, sets_of_tables = prepare_tables(tables, graph.standardise, graph.per_feature)
-    distances = np.empty((n, n), np.float32)
-    for v, sets in enumerate(sets_of_tables):
-        M = place(v)
-        M[:] = 0.0
+    distances, walks = np.empty((n, n), np.float32), np.zeros((len(tables), n, n), np.float32)
+    for M, table, sets in zip(walks, tables, sets_of_tables, strict=True):
         for features in sets:
-            X = np.ascontiguousarray(tables[v][:, features])
+            X = np.ascontiguousarray(table[:, features])
             add_affinities(X, FEW_FEATURES, *quantile, 1 / len(sets), distances, M)
         make_walk(M, n, graph.n_neighbours, LEAST_WEIGHT)
-        yield
+    return walks
