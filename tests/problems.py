@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, softmax
 
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import pack_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.inputs.views import as_views
@@ -136,7 +135,6 @@ class ArrayPairs(BlockPasses):
         self.weights = np.ones(len(F))
         self.workers = Workers(1)
         self.backend = choose_backend(None, self.n_samples, self.workers)
-        self.explained = BoundedCache(1 << 20)
 
     def __len__(self):
         return len(self.F)
