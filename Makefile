@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-BENCHMARKS := $(sort $(wildcard benchmarks/*.py))
+BENCHMARKS := $(sort $(filter-out benchmarks/results_page.py,$(wildcard benchmarks/*.py)))
 
 .PHONY: demo test test-slow test-browser test-lowest golden fresh-loops lint docs bench clean
 .NOTPARALLEL:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results_page import PAGE, TEMPLATE, format_mean, make_markdown, replace_section
 from threadpoolctl import threadpool_limits
 
 from latentsimplex import LatentSimplexPosition
@@ -36,7 +37,6 @@ from latentsimplex.datasets import (
     single_view,
 )
 from latentsimplex.experiments.model import doubt_auc, find_misplaced, nmi
-from latentsimplex.experiments.results_page import TEMPLATE, format_mean, make_markdown, replace_section
 from latentsimplex.uncertainty.calibration import pair_brier
 
 FRESH = 80_000
@@ -488,7 +488,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, help="folder of msrc_v1.npz, nutrimouse.npz and 3sources.npz")
     parser.add_argument("--render", type=Path, help="a file of lines to write into the page; runs nothing")
-    parser.add_argument("--page", type=Path, default=Path("docs/results.md"))
+    parser.add_argument("--page", type=Path, default=PAGE)
     arguments = parser.parse_args()
     if arguments.render is not None:
         page = arguments.page

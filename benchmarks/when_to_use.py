@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from baselines.clock import machine
 from baselines.network_fusion import fuse_networks
+from results_page import make_markdown, replace_section
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.mixture import GaussianMixture
@@ -46,7 +47,6 @@ from latentsimplex.experiments.peers import (
     spectral_of_similarity,
 )
 from latentsimplex.experiments.result import spread
-from latentsimplex.experiments.results_page import make_markdown, replace_section
 
 MOST_COMPONENTS = 10
 """Of the mixture; the default bound of ours too."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, softmax
 
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import pack_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.inputs.views import as_views
@@ -17,7 +16,7 @@ from latentsimplex.model.problem import Fit, Model, Problem, Schedule, State
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.in_memory import BlockPasses, InMemoryPairs, ViewReader
 from latentsimplex.search import runs
-from latentsimplex.search.states import spectral_state, state_from_groups, state_from_labels
+from latentsimplex.search.states import make_spectral_state, state_from_groups, state_from_labels
 from latentsimplex.search.view_groups import find_structure, make_groups
 from latentsimplex.similarity import LocalScaling
 from latentsimplex.similarity.kernel import clip_exponents
@@ -136,7 +135,6 @@ class ArrayPairs(BlockPasses):
         self.weights = np.ones(len(F))
         self.workers = Workers(1)
         self.backend = choose_backend(None, self.n_samples, self.workers)
-        self.explained = BoundedCache(1 << 20)
 
     def __len__(self):
         return len(self.F)
@@ -176,7 +174,7 @@ def run_with_moves(problem, labels, n_clusters, n_patterns, callback=None):
     if isinstance(problem.model.penalty, ClusterPrice):
         state = state_from_labels(roughly, *find_structure(roughly, labels, n_patterns), n_patterns)
     else:
-        state = spectral_state(roughly, labels, n_clusters, n_patterns)
+        state = make_spectral_state(roughly, labels, n_clusters, n_patterns)
     return runs.run_with_moves(problem, state, callback)
 
 

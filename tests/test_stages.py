@@ -408,13 +408,13 @@ def test_the_loss_in_the_end_is_that_of_all_views(monkeypatch):
     monkeypatch.setattr(stages, "SEARCHED_VIEWS", 6)
     data, _, _ = many_views(60)
     seen = []
-    finish = stages.finish_on_all_views
+    finish = course.finish_on_all_views
 
     def finished(problem, fit, listener):
         seen.append((len(problem.pairs), len(fit.expectation.eta), problem.model.temperature))
         return finish(problem, fit, listener)
 
-    monkeypatch.setattr(stages, "finish_on_all_views", finished)
+    monkeypatch.setattr(course, "finish_on_all_views", finished)
     model = LatentSimplexPosition(**QUICK, similarity="local-scaling").fit(data)
     assert seen == [(60, 12, model.temperature_)]
 

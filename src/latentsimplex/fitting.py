@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from latentsimplex.auto.choose_similarity import Choice, choose_similarity
 from latentsimplex.auto.temperatures import view_temperatures
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
@@ -30,7 +29,6 @@ from latentsimplex.results.results import Stage
 from latentsimplex.search.multistart import Search
 from latentsimplex.search.runs import finish_on_all_views
 from latentsimplex.similarity import AutoDiffusion, Kernel
-from latentsimplex.similarity.walk_eigenvectors import CACHED_BYTES, EigenvectorCache
 
 T = TypeVar("T")
 
@@ -113,7 +111,6 @@ class Fitting:
     listener: Listener = NOBODY
     checkpoint: Checkpoint | None = None
     losses: tuple[JointLoss, ...] = ()
-    eigenvectors: EigenvectorCache = field(default_factory=partial(BoundedCache, CACHED_BYTES))
     read: Callable[..., Any] | None = None
 
     def take_samples(self, rows: Indices) -> Fitting:
@@ -121,10 +118,9 @@ class Fitting:
         if len(rows) == self.views.n_samples:
             return self
         backend = choose_backend(self.device, len(rows), self.workers)
-        cache: EigenvectorCache = BoundedCache(CACHED_BYTES)
         losses = tuple(other.take(rows) for other in self.losses)
         views = self.views.take_samples(rows)
-        return replace(self, views=views, backend=backend, losses=losses, eigenvectors=cache)
+        return replace(self, views=views, backend=backend, losses=losses)
 
     def recall(self, name: str, compute: Callable[[], T], *key: Any, types: Sequence[type] = ()) -> T:
         """Return what a checkpoint has stored under this name and key, or compute it."""
@@ -157,18 +153,22 @@ class Fitting:
         stage = self.record_stage(name, reading, kept.temperature, kept.n_views)
         return Asked(kept.found, kept.informative, stage)
 
-    def go_on(self, fit: Fit, reading: Reading, members: Any, seen: Indices, g: int | None = None) -> Fit:
-        """Run EM again from a fit to some views, the pairs that they lack filled by what it found."""
-        asked = self.ask(
-            "refinement",
-            reading,
-            members,
-            lambda problem, _: finish_on_all_views(problem, fit, self.listener.follow(0)),
-            g,
-            self.follow(fit, seen),
-            again=True,
-        )
-        return asked.found
+    def go_on(
+        self,
+        name: str,
+        fit: Fit,
+        reading: Reading,
+        members: Indices | None,
+        seen: Indices,
+        n_clusters: int | None = None,
+        again: bool = False,
+    ) -> Asked[Fit]:
+        """Run EM on members from a fit to the views ``seen``, the pairs that they lack filled by what it found."""
+
+        def finish(problem: Problem, _: Indices) -> Fit:
+            return finish_on_all_views(problem, fit, self.listener.follow(0))
+
+        return self.ask(name, reading, members, finish, n_clusters, self.follow(fit, seen), again)
 
     def follow(self, fit: Fit, informative: Indices) -> Followed:
         """Return what a fit tells of the pairs that views lack."""
@@ -185,7 +185,7 @@ class Fitting:
         if choices.temperature is not None:
             return None
         divergence = DIVERGENCES[choices.divergence]
-        measure = partial(view_temperatures, self.views, kernel, divergence, self.workers, self.eigenvectors)
+        measure = partial(view_temperatures, self.views, kernel, divergence, self.workers)
         # a kernel of the user's own, whose words may change from process to process, is the only one of its fit
         own = repr(kernel) if isinstance(kernel, AutoDiffusion) else ""
         return self.recall("temperatures", measure, self.views.n_samples, choices.divergence, own)
@@ -226,7 +226,6 @@ class Fitting:
             kernel,
             model.divergence,
             self.workers,
-            self.eigenvectors,
             self.backend,
             self.keep,
             weights,

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from latentsimplex.auto.choose_similarity import choose_comparisons
-from latentsimplex.auto.cluster_tree import Bounds
-from latentsimplex.auto.neighbour_votes import draw_landmarks
-from latentsimplex.auto.settled_memberships import settle_all
+from latentsimplex.auto.cluster_tree import Bounds, take_rows
+from latentsimplex.auto.comparisons import compare_views
+from latentsimplex.auto.neighbour_votes import N_VOTES, draw_landmarks, place_by_landmarks, settle_memberships
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
@@ -21,12 +21,12 @@ from latentsimplex.known.posterior import judge_memberships
 from latentsimplex.model.joint_losses import settle_with_losses
 from latentsimplex.model.loss_weights import leave_out_unheard, weigh_losses
 from latentsimplex.model.problem import NEVER
+from latentsimplex.neighbours.nearest_neighbours import COMPARED
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 from latentsimplex.pairs.absent_pairs import follow_labels
 from latentsimplex.results.estimates import PatternTrees
 from latentsimplex.search.multistart import Search
-from latentsimplex.search.runs import (
-    run_from_labels,
-)
+from latentsimplex.search.runs import run_from_labels
 from latentsimplex.similarity import AutoDiffusion
 
 REFINED_BY, REFINED_CLUSTER = 2500, 20
@@ -119,12 +119,9 @@ def refine_splits(
         followed,
     )
     if presence:
-        fit = some.go_on(fit, reading, members, informative, n_clusters)
+        fit = some.go_on("refinement", fit, reading, members, informative, n_clusters, again=True).found
     W = np.array(
-        [
-            settle_memberships(fitting, *each, landmarks, known)
-            for each in zip(groups, fit.state.W, strict=True)
-        ]
+        [settle_group(fitting, *each, landmarks, known) for each in zip(groups, fit.state.W, strict=True)]
     )
     if losses:
         losses = weigh_losses(losses, W)
@@ -138,11 +135,41 @@ def refine_splits(
     return Found(search, varying, informative, None, reading, (first, stage), trees, losses)
 
 
-def settle_memberships(
+def settle_group(
     fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices, known: Known | None
 ) -> Array:
-    """Return the memberships of all samples in the clusters of a group, given those of landmarks by EM."""
-    tables = [fitting.views.table_of_all(v) for v in group.members]
-    judge = None if known is None else partial(judge_memberships, known=known)
-    settle = partial(settle_all, tables, group.tree, W, landmarks, fitting.workers, judge)
+    """Return the memberships (n, g) of all samples in the clusters of a group, given those of landmarks (m, g) by EM.
+
+    Samples in none of its views are given the shares of the clusters.
+    """
+    tree, workers, labels = group.tree, fitting.workers, group.tree.labels
+    n, seen, kept = len(labels), np.flatnonzero(labels >= 0), labels[landmarks] >= 0
+
+    def judge(settled: Array) -> float:
+        assert known is not None
+        return judge_memberships(spread_shares(settled, seen, n), known)
+
+    def settle() -> Array:
+        tables = [fitting.views.table_of_all(v) for v in group.members]
+        tables = [X if len(seen) == n else take_rows(X, seen) for X in tables]
+        coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison, workers)
+        find = partial(find_neighbours, n_neighbours=min(N_VOTES, len(seen) - 1), workers=workers)
+        # of very many samples each search has the threads for itself
+        neighbours = list(workers.map(find, coordinates, threaded=n <= COMPARED))
+        placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept], workers)
+        given = None if known is None else judge
+        settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad, given, workers)
+        return settled if len(seen) == n else spread_shares(settled, seen, n)
+
     return fitting.recall("memberships", settle, group.members)
+
+
+def spread_shares(W: Array, seen: Indices, n: int) -> Array:
+    """Return memberships of n samples, given those of some of them; others have the shares of the clusters.
+
+    >>> spread_shares(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 2]), 3).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    every = np.tile(W.mean(axis=0), (n, 1))
+    every[seen] = W
+    return every

@@ -56,7 +56,6 @@ from latentsimplex.search.multistart import Search, search_from_starts
 from latentsimplex.search.runs import (
     NATS_AT_LAST,
     NATS_BETWEEN,
-    finish_on_all_views,
     mean_coassignment,
     refit_on_second_similarity,
 )
@@ -317,8 +316,9 @@ def refine_memberships(fitting: Fitting, found: Found) -> Found:
 def fill_again(fitting: Fitting, found: Found) -> Found:
     """Continue EM from a search, with the pairs that views lack filled in by the patterns that it found."""
     assert found.search is not None
-    fit = fitting.go_on(found.search.fit, found.reading, found.members, found.informative)
-    return found._replace(search=found.search._replace(fit=fit))
+    views = (found.reading, found.members, found.informative)
+    asked = fitting.go_on("refinement", found.search.fit, *views, again=True)
+    return found._replace(search=found.search._replace(fit=asked.found))
 
 
 def take_in_all_views(fitting: Fitting, found: Found) -> Found:
@@ -326,14 +326,7 @@ def take_in_all_views(fitting: Fitting, found: Found) -> Found:
     fitting.listener.stage("taking in all views")
     fitting = replace(fitting, losses=leave_out_unheard(found.losses))
     assert found.search is not None
-    before = found.search.fit
-    fit, informative, stage = fitting.ask(
-        "all views",
-        found.reading,
-        None,
-        lambda problem, _: finish_on_all_views(problem, before, fitting.listener.follow(0)),
-        None,
-        fitting.follow(before, found.informative),
-    )
+    seen = found.informative
+    fit, informative, stage = fitting.go_on("all views", found.search.fit, found.reading, None, seen)
     search = found.search._replace(fit=fit)
     return found._replace(search=search, informative=informative, members=None, stages=(*found.stages, stage))

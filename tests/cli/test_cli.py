@@ -4,7 +4,6 @@ import csv
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +12,6 @@ from sklearn.metrics import normalized_mutual_info_score
 import latentsimplex
 from latentsimplex import datasets, experiments, load
 from latentsimplex.cli import main
-from latentsimplex.experiments import results_page
 from made_model import random_model
 
 
@@ -42,13 +40,10 @@ def test_version_and_help():
         "predict",
         "report",
         "reproduce",
-        "results",
     ]
 
 
-@pytest.mark.parametrize(
-    "command", ["", "data", "demo", "fit", "info", "predict", "report", "reproduce", "results"]
-)
+@pytest.mark.parametrize("command", ["", "data", "demo", "fit", "info", "predict", "report", "reproduce"])
 def test_every_command_has_a_help_that_fits_a_terminal(command):
     result = run(*filter(None, [command]), "--help")
     assert result.exit_code == 0
@@ -260,34 +255,3 @@ def test_reproduce_refuses_a_number_of_views_where_there_is_none_to_choose(calls
     assert result.output.splitlines()[-1].startswith(
         "Error: quick takes no --views: leave it out, or run views-50k"
     )
-
-
-# The page of results
-
-
-def test_results_hands_over_size_seeds_and_page(tmp_path, monkeypatch):
-    received = []
-
-    def write(path, size, n_seeds, progress):
-        received.append((str(path), size, n_seeds))
-        progress("running example")
-
-    monkeypatch.setattr(results_page, "write_page", write)
-    result = run("results", "--size", "full", "--seeds", 2, "--out", tmp_path / "page.md")
-    assert result.exit_code == 0
-    assert f"Results, full: {tmp_path / 'page.md'}\n" in result.output
-    assert run("results").exit_code == 0
-    assert received == [(str(tmp_path / "page.md"), "full", 2), (str(Path("docs/results.md")), "small", None)]
-
-
-def test_results_on_a_page_of_another_kind_is_one_line(tmp_path):
-    (tmp_path / "page.md").write_text("# Mine")
-    result = run("results", "--out", tmp_path / "page.md")
-    assert result.exit_code == 1
-    assert result.output.startswith("Error: The page has no section between")
-    assert result.output.count("\n") == 1
-
-
-@pytest.mark.parametrize("arguments", [("--seeds", 0), ("--size", "huge")])
-def test_results_refuses_senseless_options(arguments):
-    assert run("results", *arguments).exit_code == 2

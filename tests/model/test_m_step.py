@@ -15,7 +15,7 @@ from latentsimplex.model.em import Coordinates, count_weighted_pairs, m_step
 from latentsimplex.model.penalties import PENALTIES, NoPenalty
 from latentsimplex.model.problem import OPTIMIZERS, Model, Patterns, Problem, Schedule
 from latentsimplex.pairs.divergence import DIVERGENCES, P_CLIP
-from latentsimplex.search.states import random_memberships, random_state
+from latentsimplex.search.states import make_random_state, random_memberships
 from problems import (
     KINDS,
     PENALTY_NAMES,
@@ -128,7 +128,7 @@ def test_a_random_state_is_the_first_m_step_of_each_pattern_on_its_own_views(sch
     F = np.concatenate([F for _, F in case.pairs().blocks()]).astype(float)
     labels, (_, n, g) = np.arange(len(F)) % 2, case.state.W.shape
     problem = Problem(ArrayPairs(F), case.model, replace(schedule, first_steps=4))
-    state = random_state(problem, labels, g, 2, np.random.default_rng(0))
+    state = make_random_state(problem, labels, g, 2, np.random.default_rng(0))
     patterns = Patterns(
         random_memberships(2, n, g, np.random.default_rng(0)),
         identities(2, g),

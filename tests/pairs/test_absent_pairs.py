@@ -140,7 +140,7 @@ def test_statistics_are_as_if_each_pair_were_weighed_by_who_has_it(keep, device)
     kernel, divergence = LocalScaling(), DIVERGENCES["reverse"]
     with Workers(2) as workers:
         backend = choose_backend(device, n, workers)
-        pairs = make_pairs(device, views, kernel, divergence, workers, None, backend, keep)
+        pairs = make_pairs(device, views, kernel, divergence, workers, backend, keep)
         mass, stat = collect_statistics(pairs, np.ones((3, 1)))
     sums, counts = np.zeros(count_pairs(n)), np.zeros(count_pairs(n))
     for X, own in zip(tables, present, strict=True):

@@ -5,7 +5,6 @@ import sys
 import numpy as np
 import pytest
 
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers
 from latentsimplex.inputs.views import as_views
 from latentsimplex.model.backends import choose_backend
@@ -56,9 +55,9 @@ def test_torch_is_torch():
 @pytest.mark.parametrize("keep", ["whole", "bytes", "nowhere"])
 def test_pair_values_of_a_device_are_made_with_all_that_was_asked_for(device, kind, keep):
     views, workers = as_views(clustered_views(np.random.default_rng(0), 12, 4)), Workers(1)
-    backend, cache = choose_backend(device, 12, workers), BoundedCache(0)
+    backend = choose_backend(device, 12, workers)
     weights, members = np.array([1.0, 2.0, 3.0, 4.0]), np.array([3, 1])
-    arguments = (views, LocalScaling(), DIVERGENCES["reverse"], workers, cache, backend, keep)
+    arguments = (views, LocalScaling(), DIVERGENCES["reverse"], workers, backend, keep)
     pairs = make_pairs(device, *arguments, weights, members)
     assert type(pairs) is kind
     assert (pairs.workers, pairs.backend, pairs.n_samples) == (workers, backend, 12)

@@ -152,13 +152,6 @@ def test_pair_values_know_where_m_steps_run():
     assert pairs.zeros(2).dtype == np.float64
 
 
-def test_what_clusters_explain_is_kept_with_the_views():
-    pairs, made = read_pairs(some_views(3), LocalScaling(), FORWARD), []
-    for _ in range(2):
-        pairs.explained.get("key", lambda: made.append(None) or (np.zeros(3),))
-    assert len(made) == 1
-
-
 # Passes over views
 
 

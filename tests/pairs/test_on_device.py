@@ -35,7 +35,7 @@ def _on_the_device(request, monkeypatch):
 def read_on_device(views, kernel, divergence, keep="whole", device="cpu", **settings):
     """Return the pair values of views as tensors, with the backend that suits them."""
     views, workers = as_views(views), Workers(1)
-    reader = DeviceReader(device, views, kernel, divergence, workers, None)
+    reader = DeviceReader(device, views, kernel, divergence, workers)
     return DevicePairs(reader, choose_backend("cpu", views.n_samples, workers), keep, **settings)
 
 

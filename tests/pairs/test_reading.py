@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.datasets import many_views
@@ -84,18 +83,6 @@ def test_constant_views_are_told_apart():
     assert read(reader, np.arange(4))[2].tolist() == [True, False, False, True]
     own = ViewReader(as_views(X), FunctionKernel(lambda X: X @ X.T * 0 + 1), reader.divergence, Workers(1))
     assert not read(own, np.arange(4))[2].any()
-
-
-def test_eigenvectors_that_were_found_are_kept_for_the_next_reader(monkeypatch):
-    views = as_views(np.random.default_rng(0).normal(size=(1, 800, 2)))
-    cache = BoundedCache(1 << 27)
-    first, second = (
-        ViewReader(views, Diffusion(mean=mean), DIVERGENCES["forward"], Workers(1), cache)
-        for mean in (0.1, 0.2)
-    )
-    read(first, np.arange(1))
-    monkeypatch.setattr(Diffusion, "walks", lambda *_: pytest.fail("the walk is known"))
-    read(second, np.arange(1))
 
 
 def test_errors_name_the_view():

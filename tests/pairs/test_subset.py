@@ -53,11 +53,3 @@ def test_the_rest_is_that_of_the_pair_values(keep, monkeypatch):
         subset.add_statistics(stat, eta[rows], F)
         np.testing.assert_allclose(subset.multiply(F, stat), pairs.multiply(F, stat))
     np.testing.assert_allclose(stat, eta.T @ whole[members].astype(float), rtol=1e-6)
-
-
-def test_what_clusters_explain_of_all_is_not_what_they_explain_of_some():
-    """Keys are responsibilities, which could be the same bytes for other views."""
-    pairs = ArrayPairs(np.zeros((4, 15)))
-    pairs.explained.get("key", lambda: (np.ones(2),))
-    subset = SubsetPairs(pairs, np.array([0, 1]))
-    assert subset.explained.get("key", lambda: (np.zeros(2),))[0].tolist() == [0, 0]

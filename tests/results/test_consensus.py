@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from latentsimplex.results.consensus import form_consensus, weigh_views
+from made_model import made_model
 
 TWO = np.eye(2)[[0, 0, 0, 0, 1, 1]]
 THREE = np.eye(3)[[0, 0, 1, 1, 2, 2]]
@@ -67,7 +68,7 @@ def test_refused_weights():
 def test_weights_that_are_no_numbers_are_refused():
     for bad in ("ab", ["a", "b"], [{}, {}], [10**400, 1]):
         with pytest.raises(ValueError, match=r"weights is .*: give an array of numbers"):
-            form_consensus(np.array([0, 0]), [TWO], ["a", "b"], bad)
+            made_model([TWO], [0, 0]).consensus(bad)
 
 
 def test_weights_that_leave_no_clusters_are_refused():

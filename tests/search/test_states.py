@@ -13,10 +13,10 @@ from latentsimplex.search.states import (
     RESPONSE_CLIP,
     block_means,
     label_memberships,
+    make_random_state,
+    make_spectral_state,
     random_memberships,
-    random_state,
     spectral_memberships,
-    spectral_state,
     state_from_fit,
     state_from_groups,
     state_from_labels,
@@ -136,7 +136,7 @@ def test_a_random_state_has_equal_weights_and_the_papers_responses(kind):
     case = make_case(8, kind)
     problem = case.problem(schedule=Schedule(first_steps=0))
     labels = np.arange(len(problem.pairs)) % 2
-    state = random_state(problem, labels, 3, 2, np.random.default_rng(4))
+    state = make_random_state(problem, labels, 3, 2, np.random.default_rng(4))
     drawn = random_memberships(2, problem.pairs.n_samples, 3, np.random.default_rng(4))
     np.testing.assert_allclose(state.W, drawn, rtol=1e-12)
     assert np.array_equal(state.B, identities(2, 3))
@@ -150,7 +150,7 @@ def test_the_first_m_step_of_a_random_state_serves_the_views_of_each_pattern(kin
     case = make_case(8, kind)
     problem = case.problem(schedule=Schedule(first_steps=30))
     labels = np.arange(len(problem.pairs)) % 2
-    state = random_state(problem, labels, 3, 2, np.random.default_rng(0))
+    state = make_random_state(problem, labels, 3, 2, np.random.default_rng(0))
     mass, stat = collect_statistics(problem.pairs, np.eye(2)[labels])
     for l in range(2):
         found = Pattern(state.W[l], state.B[l], mass[l], stat[l])
@@ -166,7 +166,7 @@ def test_a_spectral_state_has_patterns_for_views_that_are_there(learned):
     case = make_case(8, learned=learned)
     problem = case.problem(schedule=Schedule(first_steps=5))
     labels = np.zeros(len(problem.pairs), dtype=int)
-    state = spectral_state(problem, labels, 3, 2)
+    state = make_spectral_state(problem, labels, 3, 2)
     assert state.lam.tolist() == [1, 0]
     np.testing.assert_allclose(state.W[1], 1 / 3)
     np.testing.assert_allclose(state.W.sum(axis=-1), 1)

@@ -18,7 +18,6 @@ from latentsimplex.search.view_groups import (
     Group,
     best_groups,
     cut_best,
-    explain_views,
     make_groups,
     merge_groups,
     nearest_pairs,
@@ -143,25 +142,6 @@ def test_the_weights_of_views_count():
     first, second = make_groups(priced_problem(pairs), np.eye(D)[TWO_PATTERNS])
     assert (first.mass, second.mass) == (1 + 3 + 4, 2 + 5 + 6)
     np.testing.assert_allclose(first.stat, pairs.F[0] + 3 * pairs.F[2] + 4 * pairs.F[3])
-
-
-def test_what_clusters_explain_of_the_same_views_is_looked_at_once(monkeypatch):
-    """Unless the divergence or the most clusters there may be are others."""
-    pairs, explained = views_of_two_patterns(), []
-
-    def counted(mean_f, g, divergence):
-        explained.append((g, divergence.name))
-        return explain(mean_f, g, divergence)
-
-    monkeypatch.setattr(view_groups, "explain", counted)
-    eta = np.ones(6)
-    stat = pairs.F.sum(axis=0)
-    for kind, g in (("forward", 4), ("forward", 4), ("reverse", 4), ("forward", 3), ("reverse", 4)):
-        problem = priced_problem(pairs, kind=kind, n_clusters=g)
-        explain_views(pairs, eta, 6.0, stat, problem.model)
-    assert explained == [(4, "forward"), (4, "reverse"), (3, "forward")]
-    explain_views(pairs, np.arange(6) / 5, 3.0, stat, priced_problem(pairs).model)
-    assert len(explained) == 4
 
 
 @KIND

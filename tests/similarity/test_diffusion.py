@@ -10,7 +10,7 @@ from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity import Diffusion
-from latentsimplex.similarity.diffusion import MOST_MULTIPLIED, exponents_of, scratch
+from latentsimplex.similarity.diffusion import MOST_MULTIPLIED, exponents_of
 from latentsimplex.similarity.kernel import accepts_batches, read_exponents, to_single
 from reference import naive
 
@@ -323,20 +323,6 @@ def test_what_many_samples_are_written_into_is_what_is_returned():
     out = np.empty((1, (MOST_MULTIPLIED + 1) * MOST_MULTIPLIED // 2), dtype=np.float32)
     assert KERNELS[0].batch_exponents(data, out) is out
     np.testing.assert_array_equal(out, KERNELS[0].batch_exponents(data))
-
-
-def test_memory_of_another_number_of_samples_leaves_no_trace():
-    """A thread keeps its matrices, which hold whatever the last view left in them."""
-    data = [to_single(table(n, 2)) for n in (70, 33, 70, 20)]
-    found = [KERNELS[0].exponents(one) for one in data]
-    for one, before in zip(data[::-1], found[::-1], strict=True):
-        np.testing.assert_array_equal(KERNELS[0].exponents(one), before)
-    M, spare, lists = scratch.for_samples(20)
-    assert len(spare) == 4
-    assert M.shape == spare[0].shape
-    assert not M[20:].any()
-    assert not M[:, 20:].any()
-    assert {len(one) for one in lists} == {20}
 
 
 def test_threads_have_matrices_of_their_own():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import pack_pairs
 from latentsimplex.similarity import (
     AutoDiffusion,
@@ -175,9 +174,9 @@ def test_a_derived_kernel_is_asked_for_each_table_as_it_is(kernel_type):
             given.append(X.copy())
             return 2.0 * super().exponents(X)
 
-        def batch_exponents(self, tables, out=None, cache=None):
+        def batch_exponents(self, tables, out=None):
             assert len(tables) == 1  # its own exponents call ours for one table
-            return super().batch_exponents(tables, out, cache)
+            return super().batch_exponents(tables, out)
 
     data = 1e3 * tables(3) + 1e6
     found = read_exponents(Derived(), data, str)
@@ -236,7 +235,7 @@ def test_exponents_of_tables_in_single_precision(kernel):
 @pytest.mark.parametrize("kernel", [*BATCHED, Gaussian()], ids=str)
 def test_exponents_are_written_where_there_is_room_for_them(kernel):
     data, out = tables(3), np.empty((6, 435), dtype=np.float32)
-    found = read_exponents(kernel, data, str, out, BoundedCache(0))
+    found = read_exponents(kernel, data, str, out)
     assert found is out
     assert np.array_equal(out, read_exponents(kernel, data, str))
 

@@ -1,14 +1,11 @@
-"""Long walks by their leading eigenvectors beside whole matrices, and what is kept of them."""
+"""Long walks by their leading eigenvectors beside whole matrices."""
 
 import numpy as np
 import pytest
 
-from latentsimplex.base.bounded_cache import BoundedCache
-from latentsimplex.similarity import AutoDiffusion, Diffusion
+from latentsimplex.similarity import Diffusion
 from latentsimplex.similarity.diffusion import MOST_MULTIPLIED
-from latentsimplex.similarity.kernel import read_exponents
 from latentsimplex.similarity.walk_eigenvectors import (
-    CACHED_BYTES,
     N_EIGENVECTORS,
     Eigenvectors,
     leading_eigenvectors,
@@ -109,48 +106,3 @@ def test_what_is_nearly_in_line_is_made_orthonormal(squeezed):
     made = orthonormalise(Q)
     np.testing.assert_allclose(made.T @ made, np.eye(4), atol=1e-7)
     np.testing.assert_allclose(made @ (made.T @ Q), Q, atol=1e-7)
-
-
-# What is kept for a second reading
-
-
-def read(kernel, X, cache=None):
-    return kernel.batch_exponents(X[None], cache=cache)[0]
-
-
-def test_a_second_reading_of_a_graph_looks_for_no_walk(monkeypatch):
-    cache, X = BoundedCache(CACHED_BYTES), table()
-    first = AutoDiffusion("local", ((4, "standardised"),))
-    second = first.for_refinement(0.2)
-    expected = second.exponents(X)
-    np.testing.assert_array_equal(read(first, X, cache), first.exponents(X))
-    monkeypatch.setattr(Diffusion, "walks", lambda *_: pytest.fail("the walk is known"))
-    np.testing.assert_array_equal(read(second, X, cache), expected)
-    assert np.exp(-expected).mean() == pytest.approx(0.2, abs=0.05)
-
-
-def test_whoever_reads_views_hands_the_cache_on(monkeypatch):
-    cache, X = BoundedCache(CACHED_BYTES), table()[None]
-    kernel = AutoDiffusion("local", ((4, "standardised"),))
-    expected = read_exponents(kernel, X, str, cache=cache)
-    monkeypatch.setattr(Diffusion, "walks", lambda *_: pytest.fail("the walk is known"))
-    np.testing.assert_array_equal(read_exponents(kernel, X, str, cache=cache), expected)
-
-
-def test_that_a_graph_is_dense_is_known_too(monkeypatch):
-    cache, X, found = BoundedCache(CACHED_BYTES), table(), []
-    monkeypatch.setattr(
-        "latentsimplex.similarity.diffusion.leading_eigenvectors", lambda M: found.append(M) or None
-    )
-    kernel = Diffusion(neighbours=1 / 7, mean=0.2)
-    np.testing.assert_array_equal(read(kernel, X, cache), read(kernel, X, cache))
-    assert len(found) == 1
-
-
-@pytest.mark.parametrize("other", ["table", "neighbours", "standardise"])
-def test_other_tables_and_graphs_are_not_known(other):
-    cache = BoundedCache(CACHED_BYTES)
-    read(Diffusion(), table(), cache)
-    kernel = {"neighbours": Diffusion(neighbours=12), "standardise": Diffusion(standardise=False)}.get(other)
-    kernel, X = kernel or Diffusion(), table(seed=other == "table")
-    np.testing.assert_array_equal(read(kernel, X, cache), kernel.exponents(X))

@@ -7,7 +7,7 @@ import pytest
 
 from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.similarity import Diffusion
-from latentsimplex.similarity.diffusion import QUANTILE, NeighbourGraph, make_walks, write_walks
+from latentsimplex.similarity.diffusion import QUANTILE, NeighbourGraph, make_walks
 from latentsimplex.similarity.distances import rank_quantile
 from latentsimplex.similarity.kernel import to_single
 from latentsimplex.similarity.walk_powers import LEAST_WEIGHT
@@ -85,24 +85,6 @@ def test_compiled_walks_and_those_of_tensors_are_those_of_double_precision(n, p,
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, atol=2e-6)
     np.testing.assert_allclose(of_tensors.numpy(), expected, rtol=1e-9, atol=1e-12)
-
-
-def test_walks_are_written_one_by_one_where_they_are_wanted():
-    """Each place may be used again for the next walk, and may be wider than the walk."""
-    data, graph = to_single(np.stack([X, X**3, X[::-1]])), NeighbourGraph(4, True, False)
-    room = np.full((64, 64), 7.0, dtype=np.float32)
-    room[40:], room[:, 40:] = 0.0, 0.0
-    asked = []
-
-    def place(v):
-        asked.append(v)
-        return room
-
-    for expected, _ in zip(make_walks(data, graph), write_walks(data, graph, place), strict=True):
-        np.testing.assert_array_equal(room[:40, :40], expected)
-        assert not room[40:].any()
-        assert not room[:, 40:].any()
-    assert asked == [0, 1, 2]
 
 
 @pytest.mark.parametrize("n", [2, 3, 12, 40, 1000])

@@ -25,7 +25,6 @@ from latentsimplex.similarity.kernel import (
     narrow_tables,
     read_exponents,
 )
-from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 from latentsimplex.similarity.wide_tables import centred_products, standardised_parts
 
 CLOUD_SAMPLES = 300
@@ -116,17 +115,15 @@ def rearrange_exponents(
     kernel: Kernel,
     n: int,
     name: str = "a view",
-    cache: EigenvectorCache | None = None,
 ) -> list[Array]:
     """Return exponents that stand for those of clouds of n samples, for kernels that may not read clouds.
 
     A kernel that is not of this package, or a metric of its own, may make no sense of a cloud. Its values
     for the view are then arranged as a cloud would have them: the nearest two samples get the largest.
-    Eigenvectors of its walks, if it has any, are kept in the cache for whoever reads the view again.
     """
     kernel, tables = narrow_tables(kernel, join_tables([X]))
     if can_narrow(kernel):
-        r = read_exponents(kernel, tables, lambda _: name, cache=cache)[0]
+        r = read_exponents(kernel, tables, lambda _: name)[0]
     else:
         r = checked_exponents(kernel, tables[0], name)
     square = unpack_pairs(r)

@@ -35,7 +35,6 @@ from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.memory_budget import count_readers
 from latentsimplex.similarity.auto_diffusion import space_kinds
 from latentsimplex.similarity.kernel import BatchKernel, Kernel
-from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 
 VIEWS_OF_A_KIND = 24
 """The most views of a kind that are looked at."""
@@ -52,18 +51,14 @@ def view_temperatures(
     kernel: Kernel,
     divergence: Divergence,
     workers: Workers,
-    cache: EigenvectorCache | None = None,
 ) -> Array:
-    """Return the temperature of each view (V,): its own for a few of each kind, their mean for the others.
-
-    Eigenvectors of the views' walks that had to be found are kept in the cache.
-    """
+    """Return the temperature of each view (V,): its own for a few of each kind, their mean for the others."""
     sample = {p: members[:VIEWS_WITH_CLOUDS] for p, members in sample_views(views).items()}
     if not sample:
         return np.ones(len(views))
     chosen = [v for members in sample.values() for v in members]
     tables, names = [views.table(v) for v in chosen], [f"view {views.names[v]!r}" for v in chosen]
-    measured = measure_temperatures(tables, kernel, divergence, workers, names, views.n_samples, cache)
+    measured = measure_temperatures(tables, kernel, divergence, workers, names, views.n_samples)
     own = dict(zip(chosen, measured.tolist(), strict=True))
     kinds = np.array(list(sample))
     means = np.array([np.mean([own[v] for v in members]) for members in sample.values()])
@@ -84,7 +79,6 @@ def measure_temperatures(
     workers: Workers,
     names: Sequence[str] | None = None,
     n_samples: int | None = None,
-    cache: EigenvectorCache | None = None,
 ) -> Array:
     """Return T of each table (V,), the mean over its clouds, for so many samples, or as many as the table has."""
     names = ["a view"] * len(tables) if names is None else names
@@ -101,7 +95,7 @@ def measure_temperatures(
 
         def explain_rearranged(table: tuple[Array | WideTable, int, str]) -> list[Array]:
             X, n, name = table
-            arranged = rearrange_exponents(X, kernel, n, name, cache)
+            arranged = rearrange_exponents(X, kernel, n, name)
             return [gain for r in arranged for gain in gains_up_to(CLOUD_CLUSTERS, r[None], divergence)]
 
         given = list(zip(tables, sizes, names, strict=True))

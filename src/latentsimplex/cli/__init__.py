@@ -113,35 +113,6 @@ def reproduce(
 
 
 @main.command()
-@click.option(
-    "--seeds",
-    type=COUNT,
-    metavar="N",
-    help="How many seeds; 1 for a small page and 3 for a full one unless given.",
-)
-@click.option(
-    "--size",
-    type=click.Choice(["small", "full"]),
-    default="small",
-    help="A few samples, or as many as the paper has, which takes much longer.",
-)
-@click.option(
-    "--out", type=FILE, default="docs/results.md", help="The page; only one of its sections changes."
-)
-def results(seeds: int | None, size: str, out: Path) -> None:
-    """Measure the main results and write a page of them.
-
-    They are compared with other methods (peers) and with the best possible scores (ceilings). This is for those
-    who work on the package: the page is docs/results.md of its repository.
-    """
-    from latentsimplex.experiments.results_page import write_page
-
-    with one_line(OSError, ValueError):
-        write_page(out, size, seeds, lambda line: click.echo(line, err=True))
-    click.echo(f"Results, {size}: {out}")
-
-
-@main.command()
 @click.option("--out", type=FILE, default="demo", metavar="FOLDER", help="Where to write.")
 def demo(out: Path) -> None:
     """Fit 2,000 bundled handwritten digits in six views.

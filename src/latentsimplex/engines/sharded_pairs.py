@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from latentsimplex.base.arrays import to_host
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.engines.cluster import Cluster
@@ -21,7 +20,6 @@ from latentsimplex.engines.sharded_views import ShardedViews
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.pairs.divergence import Divergence
-from latentsimplex.pairs.in_memory import EXPLAINED_BYTES
 from latentsimplex.pairs.memory_budget import STORAGES, Storage
 from latentsimplex.pairs.on_device import find_device, make_pairs
 from latentsimplex.pairs.protocol import Backend, Passed, Visit
@@ -47,9 +45,7 @@ class Shard:
         self._bytes = STORAGES[keep] * len(views) * views.n_samples * (views.n_samples - 1) // 2
         workers, device = Workers(1), None if device is None else find_device(device)
         backend = choose_backend(device, views.n_samples, workers)
-        self.pairs = make_pairs(
-            device, views, kernel, divergence, workers, BoundedCache(0), backend, keep, weights
-        )
+        self.pairs = make_pairs(device, views, kernel, divergence, workers, backend, keep, weights)
 
     def __reduce__(self) -> Any:
         return Shard, self._made_of
@@ -115,7 +111,6 @@ class ShardedPairs:
     ) -> None:
         self.n_samples, self.constants, self.weights = n_samples, constants, weights
         self.informative, self.workers, self.backend = informative, workers, backend
-        self.explained: BoundedCache[Any] = BoundedCache(EXPLAINED_BYTES)
         self._cluster, self._shards = cluster, shards
         self._ends = np.cumsum([0, *counts])
 
@@ -170,7 +165,6 @@ def read_shards(
     kernel: Kernel,
     divergence: Divergence,
     workers: Workers,
-    cache: Any,
     backend: Backend,
     keep: Storage,
     weights: Array | None = None,

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.base.arrays import is_tensor, to_host
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
@@ -33,12 +32,9 @@ from latentsimplex.similarity.kernel import (
     narrow_tables,
     read_exponents,
 )
-from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 
 BLOCK_VALUES = 1 << 22
 """Pair values of a block: as many as two passes over them find in a cache near by."""
-EXPLAINED_BYTES = 1 << 25
-"""Bytes that are kept of what clusters explain of groups of views."""
 CHUNK_VIEWS, CHUNK_PAIRS, LEAST_PAIRS = 96, 1 << 15, 1 << 10
 """Views and pairs of a piece of a pass, and the fewest pairs of one: each is enough to do for a thread."""
 SUMMED_VALUES = 1 << 20
@@ -52,10 +48,7 @@ BATCH_ENTRIES = 1 << 20
 
 
 class ViewReader:
-    """Reads views with a kernel into pair values for a divergence.
-
-    Eigenvectors of walks that the kernel has found are kept in ``cache``, for whoever reads the same views again.
-    """
+    """Reads views with a kernel into pair values for a divergence."""
 
     def __init__(
         self,
@@ -63,10 +56,8 @@ class ViewReader:
         kernel: Kernel,
         divergence: Divergence,
         workers: Workers,
-        cache: EigenvectorCache | None = None,
     ) -> None:
         self.views, self.kernel, self.divergence, self.workers = views, kernel, divergence, workers
-        self.cache = cache
         self.n_samples, self._widths = views.n_samples, np.array(views.widths)
         self.filling: Filling | None = None
 
@@ -80,7 +71,7 @@ class ViewReader:
         def read_batch(rows: slice) -> None:
             kernel, tables = self.load_tables(members[rows])
             out = F[rows] if tables.shape[1] == self.n_samples else None
-            r = read_exponents(kernel, tables, self.name_views(members[rows]), out, self.cache)
+            r = read_exponents(kernel, tables, self.name_views(members[rows]), out)
             informative[rows] = r.any(axis=1)
             r = self.fill(members[rows], r)
             write_pair_values(r, LEAST_EXPONENT, MOST_EXPONENT, forward, F[rows], constants[rows])
@@ -96,7 +87,7 @@ class ViewReader:
 
         def read_present(v: int) -> tuple[Indices, Array]:
             member, samples = np.array([v]), self.views.find_samples(v)
-            r = read_exponents(*self.load_tables(member), self.name_views(member), cache=self.cache)
+            r = read_exponents(*self.load_tables(member), self.name_views(member))
             return np.arange(self.n_samples) if samples is None else samples, r[0]
 
         self.filling = fill_pairs(
@@ -212,7 +203,6 @@ class InMemoryPairs(BlockPasses):
         members: Indices | None = None,
     ) -> None:
         self.n_samples, self.workers, self.backend = reader.n_samples, reader.workers, backend
-        self.explained: BoundedCache[Any] = BoundedCache(EXPLAINED_BYTES)
         self._reader, self._keep = reader, keep
         members = np.arange(len(reader.views)) if members is None else members
         size = max(1, self.block_values // count_pairs(self.n_samples))
@@ -343,7 +333,6 @@ class SubsetPairs(BlockPasses):
 
     def __init__(self, pairs: BlockPasses, members: np.ndarray) -> None:
         self.n_samples, self.workers, self.backend = pairs.n_samples, pairs.workers, pairs.backend
-        self.explained: BoundedCache[Any] = BoundedCache(0)
         self.constants, self.weights = pairs.constants[members], pairs.weights[members]
         self.values = lambda v: pairs.values(int(members[v]))
         self.zeros, self.multiply, self.add_statistics = pairs.zeros, pairs.multiply, pairs.add_statistics

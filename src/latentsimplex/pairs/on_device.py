@@ -30,7 +30,6 @@ from latentsimplex.similarity.kernel import (
     read_exponents,
     to_single,
 )
-from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 
 BLOCK_VALUES, BATCH_ENTRIES = 1 << 28, 1 << 27
 """Pair values of a block, and entries of the n x n matrices that are worked on at a time: what fills a GPU."""
@@ -51,7 +50,7 @@ class DeviceReader(ViewReader):
         for rows in self.cut_into_batches(members, BATCH_ENTRIES):
             kernel, tables = self.load_tables(members[rows])
             names = self.name_views(members[rows])
-            r = read_exponents(kernel, self._move_tables(tables), names, cache=self.cache)
+            r = read_exponents(kernel, self._move_tables(tables), names)
             informative[rows] = to_host((r != 0).any(-1)).astype(bool)
             r = self.fill(members[rows], r)
             constants[rows] = to_host(self._write_values(convert_like(r, F), F[rows]))
@@ -167,7 +166,6 @@ def make_pairs(
     kernel: Kernel,
     divergence: Divergence,
     workers: Workers,
-    cache: EigenvectorCache,
     backend: Backend,
     keep: Storage,
     weights: Array | None = None,
@@ -179,7 +177,7 @@ def make_pairs(
     Where samples are absent from views, their pairs are filled by the patterns that are ``followed``, as far as these
     are known.
     """
-    reading: tuple[Any, ...] = (views, kernel, divergence, workers, cache)
+    reading: tuple[Any, ...] = (views, kernel, divergence, workers)
     reader: Any = ViewReader(*reading) if device is None else DeviceReader(device, *reading)
     if views.present is not None:
         reader.fill_absent(followed or follow_one(len(views), members), weights)

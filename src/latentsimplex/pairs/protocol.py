@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.pairs.divergence import Divergence
@@ -84,7 +83,6 @@ class PairValues(Protocol):
     weights: Array
     workers: Workers
     backend: Backend
-    explained: BoundedCache[Any]
 
     def __len__(self) -> int: ...
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.results.joint_labels import extend_labels, match_labels, spectral_labels
@@ -66,7 +65,7 @@ def form_consensus(
     """
     clusters = np.array([W.shape[1] for W in memberships])
     clustered = clusters[view_patterns] > 1
-    u = np.ones(len(view_patterns)) if weights is None else as_numbers(weights, "weights")
+    u = np.ones(len(view_patterns)) if weights is None else np.asarray(weights, dtype=np.float64)
     if u.shape != clustered.shape:
         raise ValueError(
             f"weights has shape {u.shape} and there are {len(clustered)} views: give one weight per view."

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from latentsimplex.auto.cluster_tree import Level
+from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.found_columns import FoundColumns
 from latentsimplex.inputs.taken_columns import take_columns
@@ -276,8 +277,9 @@ class Results:
         """Return the consensus with the given weight of each view; None is that of the fit."""
         if weights is None:
             return self.consensus
+        u = as_numbers(weights, "weights")
         return form_consensus(
-            self.view_patterns, self.memberships, self.view_names, weights, averaged=self.averaged
+            self.view_patterns, self.memberships, self.view_names, u, averaged=self.averaged
         )
 
 

@@ -194,11 +194,11 @@ def recut_patterns(problem: Problem, fit: Fit) -> State | None:
     """
     # a pattern whose last view has just left has nothing to be cut by
     patterns = {l: pattern for l, pattern in live_patterns(fit).items() if pattern.mass > NO_VIEWS}
-    pairs, eta = problem.pairs, fit.expectation.eta
+    pairs = problem.pairs
 
     def recut_one(l: int) -> Pattern | None:
         pattern = patterns[l]
-        explained = explain_views(pairs, eta[:, l], pattern.mass, pattern.stat, problem.model)
+        explained = explain_views(pattern.mass, pattern.stat, problem.model)
         return recut(problem, pattern, explained)
 
     found = pairs.workers.map(recut_one, list(patterns), threaded=pairs.backend.is_small)

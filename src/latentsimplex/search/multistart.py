@@ -18,7 +18,7 @@ from latentsimplex.model.em import run
 from latentsimplex.model.problem import FIT_TYPES, NOBODY, Fit, Listener, Problem, State, drop_statistics
 from latentsimplex.pairs.protocol import PairValues
 from latentsimplex.search.runs import NATS_AT_LAST, Callback, reschedule, run_with_moves, until_settled
-from latentsimplex.search.states import random_state, spectral_state, state_from_labels
+from latentsimplex.search.states import make_random_state, make_spectral_state, state_from_labels
 from latentsimplex.search.view_groups import find_structure, group_views
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ def make_random_starts(
         if number and problem.schedule.stop():  # the first start is enough
             return
         labels = group_views(problem.pairs, n_patterns, rng)
-        make_state = partial(random_state, problem, labels, n_clusters, n_patterns, rng)
+        make_state = partial(make_random_state, problem, labels, n_clusters, n_patterns, rng)
         yield Start(labels, str(number).encode(), make_state)
 
 
@@ -102,7 +102,7 @@ def make_starts_with_moves(
         if labels is not groupings[0] and problem.schedule.stop():
             return None
         if not isinstance(problem.model.penalty, ClusterPrice):
-            make_state = partial(spectral_state, roughly, labels, n_clusters, n_patterns)
+            make_state = partial(make_spectral_state, roughly, labels, n_clusters, n_patterns)
             return Start(labels, labels.tobytes(), make_state)
         # what views add up to is added up again when it is needed: the starts that wait hold nothing large
         find = partial(find_structure, roughly, labels, n_patterns)

@@ -24,7 +24,7 @@ PURITY = 0.9
 RESPONSE_CLIP = 0.01
 
 
-def random_state(
+def make_random_state(
     problem: Problem, labels: np.ndarray, n_clusters: int, n_patterns: int, rng: np.random.Generator
 ) -> State:
     """Return the state after a first M step from random memberships, the paper's start (section 3.1).
@@ -39,7 +39,7 @@ def random_state(
     return State(W, B, np.full(n_patterns, 1 / n_patterns), rate)
 
 
-def spectral_state(problem: Problem, labels: np.ndarray, n_clusters: int, n_patterns: int) -> State:
+def make_spectral_state(problem: Problem, labels: np.ndarray, n_clusters: int, n_patterns: int) -> State:
     """Return the state after a first M step from spectral memberships, the penalty coming in by degrees."""
     pairs, model = problem.pairs, problem.model
     mass, stat = collect_statistics(pairs, np.eye(n_patterns)[labels])

@@ -11,7 +11,6 @@ view follows.
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,20 +146,15 @@ def make_groups(problem: Problem, eta: Array) -> list[Group]:
     mass, stat = collect_statistics(pairs, eta[:, live])
 
     def make_group(i: int) -> Group:
-        explained = explain_views(pairs, eta[:, live[i]], mass[i], stat[i], problem.model)
+        explained = explain_views(mass[i], stat[i], problem.model)
         return cut_best(mass[i], stat[i], explained, problem.model, frozenset([int(live[i])]))
 
     return list(pairs.workers.map(make_group, range(len(live))))
 
 
-def explain_views(pairs: PairValues, eta: Array, mass: float, stat: Any, model: Model) -> Explained:
-    """Return what clusters explain of the views with responsibilities eta (V,), whose statistics are given.
-
-    The same views come up in one move after the other.
-    """
-    g = len(prices_of(model))
-    key = (model.divergence.name, g, blake2b(eta.tobytes()).digest())
-    return pairs.explained.get(key, lambda: explain(stat / mass, g, model.divergence))
+def explain_views(mass: float, stat: Any, model: Model) -> Explained:
+    """Return what clusters explain of the views with these statistics."""
+    return explain(stat / mass, len(prices_of(model)), model.divergence)
 
 
 def cut_best(mass: float, stat: Any, explained: Explained, model: Model, parts: frozenset[int]) -> Group:
@@ -173,8 +167,7 @@ def cut_best(mass: float, stat: Any, explained: Explained, model: Model, parts: 
 def unite(one: Group, other: Group, model: Model) -> Group:
     """Return the group of the views of both."""
     mass, stat = one.mass + other.mass, one.stat + other.stat
-    explained = explain(stat / mass, len(prices_of(model)), model.divergence)
-    return cut_best(mass, stat, explained, model, one.parts | other.parts)
+    return cut_best(mass, stat, explain_views(mass, stat, model), model, one.parts | other.parts)
 
 
 def total_worth(groups: list[Group], model: Model) -> float:

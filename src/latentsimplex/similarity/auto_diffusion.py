@@ -13,7 +13,6 @@ import numpy as np
 
 from latentsimplex.similarity.diffusion import Diffusion
 from latentsimplex.similarity.kernel import BatchKernel
-from latentsimplex.similarity.walk_eigenvectors import EigenvectorCache
 
 SCALES: dict[str, dict[str, Any]] = {
     "local": {"neighbours": 10, "mean": 0.1},
@@ -97,9 +96,9 @@ class AutoDiffusion(BatchKernel):
         """Return what reads tables (b, n, p): see :meth:`Diffusion.by_differences`."""
         return self.kernel(tables.shape[-1]).by_differences(tables)
 
-    def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
+    def batch_exponents(self, tables: Any, out: Any = None) -> Any:
         """Return -log s (b, m) of tables (b, n, p): see :meth:`Diffusion.batch_exponents`."""
-        return self.kernel(tables.shape[-1]).batch_exponents(tables, out, cache)
+        return self.kernel(tables.shape[-1]).batch_exponents(tables, out)
 
     def for_refinement(self, coassignment: float) -> AutoDiffusion:
         """Return the similarity that refines the clusters found with this one, whose mean co-assignment is given.

@@ -21,12 +21,8 @@ more, on a dense graph                   by powers of M
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache as remember
-from hashlib import blake2b
 from numbers import Integral, Real
-from threading import local
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +36,6 @@ from latentsimplex.base.arrays import (
     kth_smallest,
     runs_triton,
     stack,
-    to_host,
 )
 from latentsimplex.base.condensed import count_pairs, pack_pairs
 from latentsimplex.base.wide_table import WideTable, find_varying
@@ -56,7 +51,6 @@ from latentsimplex.similarity.kernel import BatchKernel
 from latentsimplex.similarity.local_scaling import LEAST_SIMILARITY, LocalScaling
 from latentsimplex.similarity.walk_eigenvectors import (
     N_EIGENVECTORS,
-    EigenvectorCache,
     leading_eigenvectors,
     similarity_from_eigenvectors,
 )
@@ -157,7 +151,7 @@ class Diffusion(BatchKernel):
             return self, compare_one_by_one(table)
         return replace(self, standardise=False), compare_together(table, self.standardise)
 
-    def batch_exponents(self, tables: Any, out: Any = None, cache: EigenvectorCache | None = None) -> Any:
+    def batch_exponents(self, tables: Any, out: Any = None) -> Any:
         """Return -log s (b, m) of tables (b, n, p); all zero where all samples coincide."""
         tables = root_shares(tables) if self.as_shares else tables
         few = tables.shape[-2] <= MOST_MULTIPLIED
@@ -166,7 +160,7 @@ class Diffusion(BatchKernel):
         elif few and runs_triton(tables) and not self.balance:
             r = self._triton_exponents(tables)
         else:
-            r = exponents_of(self.similarities(tables, cache))
+            r = exponents_of(self.similarities(tables))
         if has_missing(tables):
             varies = np.array([find_varying(X).any() for X in tables])
         else:
@@ -178,12 +172,12 @@ class Diffusion(BatchKernel):
             return out
         return r
 
-    def similarities(self, tables: Any, cache: EigenvectorCache | None = None) -> Any:
+    def similarities(self, tables: Any) -> Any:
         """Return the similarities (b, n, n) of tables (b, n, p)."""
         if tables.shape[-2] <= MOST_MULTIPLIED:
             S = similarities_at_mean(self.walks(tables), self.mean)
         else:
-            S = stack([self._similarities_of_many(X, cache) for X in tables])
+            S = stack([self._similarities_of_many(X) for X in tables])
         return balance_rows(S) if self.balance else S
 
     def walks(self, tables: Any) -> Any:
@@ -201,16 +195,12 @@ class Diffusion(BatchKernel):
     def _graph(self, n: int) -> NeighbourGraph:
         return NeighbourGraph(self.count_neighbours(n), self.standardise, self.per_feature)
 
-    def _similarities_of_many(self, X: Any, cache: EigenvectorCache | None) -> Any:
+    def _similarities_of_many(self, X: Any) -> Any:
         """Return the similarities (n, n) of one table of many samples; long walks live in few eigenvectors."""
-        walk = remember(lambda: self.walks(X[None]))
-        if cache is None:
-            found = leading_eigenvectors(walk()[0])
-        else:
-            key = (self._graph(len(X)), X.shape, blake2b(to_host(X).tobytes()).digest())
-            found = cache.get(key, lambda: leading_eigenvectors(walk()[0]))
+        walk = self.walks(X[None])
+        found = leading_eigenvectors(walk[0])
         S = None if found is None else similarity_from_eigenvectors(found, self.mean)
-        return similarities_at_mean(walk(), self.mean)[0] if S is None else S
+        return similarities_at_mean(walk, self.mean)[0] if S is None else S
 
     def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
         """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""
@@ -218,10 +208,10 @@ class Diffusion(BatchKernel):
 
         n, graph = tables.shape[-2], self._graph(tables.shape[-2])
         r = np.empty((len(tables), count_pairs(n)), np.float32) if out is None else out
-        M, spare, lists = scratch.for_samples(n)
+        M, spare, lists = make_room(n)
         length = (self.mean, MOST_DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
         compared = (tables != tables[:, :1]).any(axis=1)
-        tables, quantile = arrange_tables(tables, self.standardise), rank_quantile(QUANTILE, n)
+        quantile, tables = rank_quantile(QUANTILE, n), arrange_tables(tables, self.standardise)
         features = (tables, compared, self.per_feature, FEW_FEATURES, quantile, graph.n_neighbours)
         write_exponents(*features, length, LEAST_WEIGHT, LEAST_SIMILARITY, M, spare, lists, r)
         return r
@@ -244,28 +234,14 @@ def exponents_of(S: Any) -> Any:
     return LEAST_WEIGHT - xp.log(xp.clip(pack_pairs(S), LEAST_SIMILARITY, 1.0))
 
 
-class Scratch(local):
-    """Memory for the powers of one view's walk, which a thread keeps: new memory takes longer than filling it."""
+def make_room(n: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return a matrix for the walk of n samples, four more for its powers, 0 beyond n samples, and room for lists."""
+    from latentsimplex.similarity._walk_loops import EIGHT, LANES
 
-    n = 0
-
-    def for_samples(self, n: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return a matrix for the walk, which may hold anything but is 0 beyond n samples, four more, and lists."""
-        if n != self.n:
-            from latentsimplex.similarity._walk_loops import EIGHT, LANES
-
-            wide = -(-n // LANES) * LANES
-            self._matrices = np.zeros((5, wide, wide), np.float32)
-            self._lists = (
-                np.empty((n, n + EIGHT), np.uint16),
-                np.empty((n, n + EIGHT), np.float32),
-                np.empty(n, np.int64),
-            )
-            self.n = n
-        return self._matrices[0], self._matrices[1:], self._lists
-
-
-scratch = Scratch()
+    wide = -(-n // LANES) * LANES
+    matrices = np.zeros((5, wide, wide), np.float32)
+    entries, weights = np.empty((n, n + EIGHT), np.uint16), np.empty((n, n + EIGHT), np.float32)
+    return matrices[0], matrices[1:], (entries, weights, np.empty(n, np.int64))
 
 
 class NeighbourGraph(NamedTuple):
@@ -281,12 +257,9 @@ def make_walks(tables: Any, graph: NeighbourGraph) -> Any:
 
     Samples that are as near as the last neighbour are neighbours too, so that their order does not matter.
     """
-    xp, (b, n, p) = array_namespace(tables), tables.shape
+    xp, (_, n, p) = array_namespace(tables), tables.shape
     if tables.dtype == np.float32:
-        walks = np.empty((b, n, n), np.float32)
-        for _ in write_walks(tables, graph, walks.__getitem__):
-            pass
-        return walks
+        return make_walks_by_loops(tables, graph)
     if runs_triton(tables) and n <= FEW_SAMPLES_OF_TRITON and p <= FEW_FEATURES_OF_TRITON:
         from latentsimplex.similarity._triton_walks import make_walks_by_triton
 
@@ -310,21 +283,17 @@ def make_walks(tables: Any, graph: NeighbourGraph) -> Any:
     return weights
 
 
-def write_walks(
-    tables: np.ndarray, graph: NeighbourGraph, place: Callable[[int], np.ndarray]
-) -> Iterator[None]:
-    """Write M of each table (b, n, p) of single precision where ``place`` says, one after the other, compiled."""
+def make_walks_by_loops(tables: np.ndarray, graph: NeighbourGraph) -> np.ndarray:
+    """Return M (b, n, n) of tables (b, n, p) of single precision, by compiled loops."""
     from latentsimplex.similarity._scaling_loops import add_affinities, make_walk
 
     n = tables.shape[-2]
     quantile = rank_quantile(QUANTILE, n)
     tables, sets_of_tables = prepare_tables(tables, graph.standardise, graph.per_feature)
-    distances = np.empty((n, n), np.float32)
-    for v, sets in enumerate(sets_of_tables):
-        M = place(v)
-        M[:] = 0.0
+    distances, walks = np.empty((n, n), np.float32), np.zeros((len(tables), n, n), np.float32)
+    for M, table, sets in zip(walks, tables, sets_of_tables, strict=True):
         for features in sets:
-            X = np.ascontiguousarray(tables[v][:, features])
+            X = np.ascontiguousarray(table[:, features])
             add_affinities(X, FEW_FEATURES, *quantile, 1 / len(sets), distances, M)
         make_walk(M, n, graph.n_neighbours, LEAST_WEIGHT)
-        yield
+    return walks

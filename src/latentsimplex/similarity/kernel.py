@@ -19,7 +19,6 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from latentsimplex.base.arrays import array_namespace, is_tensor, to_host
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable
@@ -80,11 +79,8 @@ class BatchKernel:
         """Return a table with no more features than samples, and the kernel that sees in it what this one does."""
         raise NotImplementedError
 
-    def batch_exponents(self, tables: Any, out: Any = None, cache: BoundedCache[Any] | None = None) -> Any:
-        """Return exponents (b, m) of tables (b, n, p), in ``out`` if it is given.
-
-        Eigenvectors of long walks that are in the cache are not computed again.
-        """
+    def batch_exponents(self, tables: Any, out: Any = None) -> Any:
+        """Return exponents (b, m) of tables (b, n, p), in ``out`` if it is given."""
         raise NotImplementedError
 
 
@@ -122,7 +118,6 @@ def read_exponents(
     tables: Any,
     name: Callable[[int], str],
     out: Any = None,
-    cache: BoundedCache[Any] | None = None,
 ) -> Any:
     """Return a kernel's exponents (b, m) for tables (b, n, p), in single precision; ``name`` is for errors.
 
@@ -134,7 +129,7 @@ def read_exponents(
         numbers = to_single(tables)
         # compiled loops know no NaN: what is too large to be centred goes the way on which it is refused
         if array_namespace(numbers).isfinite(numbers).all():
-            r = kernel.batch_exponents(numbers, out, cache)  # type: ignore[attr-defined]
+            r = kernel.batch_exponents(numbers, out)  # type: ignore[attr-defined]
             if (r >= 0).all():
                 return r
     r = np.empty((len(tables), count_pairs(tables.shape[1])), np.float32) if out is None else out

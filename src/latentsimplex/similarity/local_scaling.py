@@ -16,7 +16,6 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_scalar
 
 from latentsimplex.base.arrays import array_namespace, convert_like, kth_and_next_smallest, stack
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.base.condensed import count_pairs, pack_pairs
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable
@@ -92,7 +91,7 @@ class LocalScaling(BatchKernel):
             return self, compare_one_by_one(table)
         return replace(self, standardise=False), compare_together(table, self.standardise)
 
-    def batch_exponents(self, tables: Any, out: Any = None, cache: BoundedCache[Any] | None = None) -> Any:
+    def batch_exponents(self, tables: Any, out: Any = None) -> Any:
         """Return (dist_ij / sqrt(q_i q_j))^power (b, m) of tables (b, n, p); all zero where all samples coincide.
 
         Tables of single precision are read by compiled loops.

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from latentsimplex.base.arrays import array_namespace, convert_like, is_tensor, to_double
-from latentsimplex.base.bounded_cache import BoundedCache
 from latentsimplex.similarity.walk_powers import LEAST_WEIGHT, MOST_DOUBLINGS, off_diagonal_mean
 
 BISECTIONS = 12
@@ -22,8 +21,6 @@ between them beyond which walks are not long."""
 WARM_UP_ROUNDS, WARM_UP_STEPS = 2, 9
 LONGEST_KNOWN = 1 << 14
 """Powers of eigenvalues that are known to single precision are known this far."""
-CACHED_BYTES = 1 << 27
-"""Bytes of eigenvectors that are kept for a second reading."""
 
 
 class Eigenvectors(NamedTuple):
@@ -31,10 +28,6 @@ class Eigenvectors(NamedTuple):
 
     values: Any
     vectors: Any
-
-
-EigenvectorCache = BoundedCache[Eigenvectors | None]
-"""Eigenvectors of walks, or that there are none, by the table and the graph that they belong to."""
 
 
 def leading_eigenvectors(M: Any) -> Eigenvectors | None:

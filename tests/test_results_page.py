@@ -1,19 +1,19 @@
 """The page of results is what the commands write, and says today what it said when it was written."""
 
-import importlib.util
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from latentsimplex.experiments import results_page
 from latentsimplex.experiments.result import AIM
-from latentsimplex.experiments.results_page import COLUMNS, make_rows
-from latentsimplex.experiments.results_parts import SIZES, Part, _make_single_view_part, list_parts
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "results.md"
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+import bars
+import results_page
+from results_page import COLUMNS, PAGE, SIZES, Part, _make_single_view_part, list_parts, make_rows
+
 NEAR = 0.05
 """How far a number may be off on another machine."""
 PAPER, DEFAULT = "paper settings", "default settings"
@@ -48,7 +48,7 @@ def test_the_small_section_is_what_the_command_gives():
         for old, new in zip(written, measured, strict=True)
         if not all(alike(*pair) for pair in zip(cells(old), cells(new), strict=True))
     ]
-    assert not different, "run latentsimplex results --size small:\n" + "\n".join(different)
+    assert not different, "run benchmarks/results_page.py --size small:\n" + "\n".join(different)
 
 
 def test_the_page_has_all_sections():
@@ -162,19 +162,11 @@ def test_table1_stands_beside_the_paper():
 # The battery
 
 
-@pytest.fixture(name="bars", scope="module")
-def _bars():
-    spec = importlib.util.spec_from_file_location("bars", ROOT / "benchmarks" / "bars.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def made_line(case, seed, settings, **result):
     return [case, seed, settings, {**result, "secs": 2.0}]
 
 
-def test_rendering_takes_means_over_seeds_and_names_what_is_missing(bars, tmp_path):
+def test_rendering_takes_means_over_seeds_and_names_what_is_missing(tmp_path):
     lines = [
         made_line("t1b", 0, {"g": 2}, nmi=0.8, bayes=0.9, mad=0.01, ratio=0.5, k=2),
         made_line("t1b", 1, {"g": 2}, nmi=0.9, bayes=0.9, mad=0.01, ratio=0.7, k=1),
@@ -202,20 +194,20 @@ def test_rendering_takes_means_over_seeds_and_names_what_is_missing(bars, tmp_pa
     assert not page.exists()
 
 
-def test_the_data_that_do_not_travel_are_run_only_where_their_folder_is_given(bars, tmp_path):
+def test_the_data_that_do_not_travel_are_run_only_where_their_folder_is_given(tmp_path):
     names = {job[0] for job in bars.jobs(1, None)}
     assert not names & set(bars.UNBUNDLED)
     assert {job[0] for job in bars.jobs(1, tmp_path)} == names | set(bars.UNBUNDLED)
 
 
-def test_every_case_can_be_measured(bars, tmp_path):
+def test_every_case_can_be_measured(tmp_path):
     for case, _, _ in bars.jobs(1, tmp_path):
         assert callable(bars.measured(case, tmp_path))
     with pytest.raises(KeyError):
         bars.measured("nothing", None)
 
 
-def test_a_job_that_fails_says_how(bars, monkeypatch):
+def test_a_job_that_fails_says_how(monkeypatch):
     monkeypatch.setattr(bars, "fit", lambda *arguments, **settings: 1 / 0)
     case, seed, settings, result = bars.run_job(("noise2", 3, {}))
     assert (case, seed, settings) == ("noise2", 3, {})
