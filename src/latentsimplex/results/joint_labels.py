@@ -20,7 +20,7 @@ from latentsimplex.base.types import Array
 KMEANS_STARTS = 100
 CERTAIN, MOST_LOST = 0.9, 0.1
 """Memberships from which on a sample is nearly certain of its cluster, and the largest share of the nearly certain
-samples of any cluster that spectral clustering may give another label. With clusters of like sizes it is none."""
+samples of any cluster that spectral clustering may give another label. Round numbers: the golden fits lose fewer."""
 
 
 def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = None) -> np.ndarray:
