@@ -7,7 +7,7 @@ of the wall, since other work on the machine changes the second alone.
     python benchmarks/many_samples.py simulated --samples 20000 1000000 --views 6 --device cuda
     python benchmarks/many_samples.py growth --samples 20000 40000 80000 160000 --out growth.json
     python benchmarks/many_samples.py agreement --samples 2000 5000 10000 --landmarks 1500 --data mnist_4views.npz
-    python benchmarks/many_samples.py rare --samples 100000 --features 2 10 --seeds 10
+    python benchmarks/many_samples.py rare --samples 100000 --clusters 3 --views 3 --features 5 --seeds 10
     python benchmarks/many_samples.py digits --data mnist_4views.npz
     python benchmarks/many_samples.py neighbours --samples 100000 --features 2 20 100
 """
@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from itertools import starmap
+from itertools import product, starmap
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -174,20 +174,44 @@ def separate_clusters(n: int, k: int, n_patterns: int, seed: int) -> tuple[list[
 
 
 def run_rare(arguments: argparse.Namespace) -> list[Found]:
-    """Look for a group of one sample in a thousand that is six standard deviations away from all others."""
+    """Look for a group of one sample in a thousand, six standard deviations away from the nearest cluster or more."""
     rows = []
-    for n in arguments.samples:
-        for p in arguments.features:
-            found = []
-            for seed in range(arguments.seeds):
-                rng = np.random.default_rng([seed, p])
-                X, direction, rare = rng.normal(size=(n, p)), rng.normal(size=p), np.arange(n) < n // RARE
-                X[rare] += APART * direction / np.linalg.norm(direction)
-                labels = LatentSimplexPosition(random_state=0).fit(X).labels_
-                sizes, inside = np.bincount(labels), np.bincount(labels[rare], minlength=labels.max() + 1)
-                found.append(float((inside / (sizes + rare.sum() - inside)).max()))
-            rows.append({"samples": n, "features": p, "shared of union": found})
+    for n, k, p in product(arguments.samples, arguments.clusters, arguments.features):
+        for seed in range(arguments.seed, arguments.seed + arguments.seeds):
+            views, y = add_rare_group(n, k, arguments.views, p, seed)
+            model, took = fit(views)
+            shared = [share_of_union(labels, y == k) for labels in model.view_labels_]
+            case = {"samples": n, "clusters": k, "views": len(views), "features": p, "seed": seed}
+            found = {"found": model.n_clusters_.tolist(), "patterns": model.view_patterns_.tolist()}
+            rows.append({**case, **found, "shared of union": shared, **took})
     return rows
+
+
+def add_rare_group(n: int, k: int, n_views: int, p: int, seed: int) -> tuple[list[Array], np.ndarray]:
+    """Return views of k round clusters and the rare group, and who is of which; each view has centres of its own.
+
+    Each centre is ``APART`` from an earlier one, and no nearer to any other.
+    """
+    rng = np.random.default_rng([seed, k, n_views, p])
+    y = rng.integers(k, size=n)
+    y[: n // RARE] = k
+    views = []
+    for _ in range(n_views):
+        centres = np.zeros((k + 1, p))
+        for j in range(1, k + 1):
+            apart = 0.0
+            while apart < APART - 1e-9:
+                direction = rng.normal(size=p)
+                centres[j] = APART * direction / np.linalg.norm(direction) + centres[rng.integers(j)]
+                apart = np.linalg.norm(centres[:j] - centres[j], axis=1).min()
+        views.append((rng.normal(size=(n, p)) + centres[y]).astype(np.float32))
+    return views, y
+
+
+def share_of_union(labels: np.ndarray, group: np.ndarray) -> float:
+    """Return the samples that a group and the cluster most like it share, over those of either."""
+    sizes, inside = np.bincount(labels), np.bincount(labels[group], minlength=labels.max() + 1)
+    return float((inside / (sizes + group.sum() - inside)).max())
 
 
 def run_digits(arguments: argparse.Namespace) -> list[Found]:
@@ -249,6 +273,7 @@ def main() -> None:
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--samples", type=int, nargs="+", default=[20_000])
     parser.add_argument("--views", type=int, default=5)
+    parser.add_argument("--clusters", type=int, nargs="+", default=[1], help="beside a rare group")
     parser.add_argument("--features", type=int, nargs="+", default=[2, 20, 100])
     parser.add_argument(
         "--landmarks", type=int, default=1500, help="in fits that are compared with exact ones"

@@ -6,7 +6,14 @@ from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
 from latentsimplex.model.problem import drop_unused_columns
-from latentsimplex.results.joint_labels import extend_labels, joint_labels, match_labels, spectral_labels
+from latentsimplex.results.joint_labels import (
+    CERTAIN,
+    extend_labels,
+    joint_labels,
+    loses_certain,
+    match_labels,
+    spectral_labels,
+)
 from problems import same_partition
 
 
@@ -84,3 +91,33 @@ def test_a_new_sample_gets_the_label_of_the_samples_that_it_is_like():
     labels = joint_labels(W)
     assert extend_labels(W, labels, np.eye(3)).tolist() == [0, 1, 2]
     assert extend_labels(W, np.zeros(15, dtype=int), np.eye(3)).tolist() == [0, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def rare():
+    """Return memberships of which nearly certain ones are in clusters of 3,000 and of 20."""
+    rng = np.random.default_rng(0)
+    clusters = np.repeat([0, 1, 2], [3000, 3000, 20])
+    share = rng.uniform(0.0, 0.08, size=len(clusters))
+    return np.eye(3)[clusters] * (1 - 1.5 * share)[:, None] + share[:, None] / 2, clusters
+
+
+def test_nearly_certain_samples_of_a_rare_cluster_keep_it(rare):
+    W, clusters = rare
+    assert (W[clusters == 2].max(axis=1) >= CERTAIN).mean() > 0.9
+    assert joint_labels(W).tolist() == clusters.tolist()
+
+
+def test_new_samples_of_a_rare_cluster_are_labelled_as_those_of_the_fit(rare):
+    W, clusters = rare
+    new = np.array([[0.0, 0.04, 0.96], [0.97, 0.03, 0.0], [0.3, 0.3, 0.4]])
+    assert extend_labels(W, clusters, new).tolist() == [2, 0, 2]
+    assert extend_labels(W, np.array([1, 2, 0])[clusters], new).tolist() == [0, 1, 0]
+
+
+def test_doubtful_samples_may_have_another_label_than_their_most_probable():
+    W = np.repeat([[0.95, 0.05], [0.05, 0.95], [0.45, 0.55]], [20, 20, 3], axis=0)
+    labels = np.repeat([0, 1, 0], [20, 20, 3])
+    assert not loses_certain(W, labels)
+    assert loses_certain(W, np.repeat([0, 1, 0, 1], [20, 15, 5, 3]))
+    assert not loses_certain(W, np.zeros(43, dtype=int))
