@@ -49,7 +49,11 @@ class Cluster:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the future of a function's result on a worker; futures among the arguments are their results there."""
-        with self._said_in_one_sentence():
+        import dask
+
+        # Dask would advise to load large tables with it: whoever has them in memory need not hear that
+        silent = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+        with self._said_in_one_sentence(), silent:
             key = f"{function.__name__}-{uuid4().hex}"  # by which the dashboard shows it
             return self.client.submit(run_task, function, *arguments, key=key, pure=False)
 
