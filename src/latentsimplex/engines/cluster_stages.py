@@ -8,7 +8,7 @@ search and       on one worker, which gets the views that they look at: all of a
 refinement
 all views        pair values and E steps on all workers, M steps in this process
 plain search     the same
-references       how views compare samples on all workers, a task for each pattern then
+references       how views compare samples on all workers; the rest when it is first asked for, in this process
 ================ =============================================================================================
 """
 
@@ -115,7 +115,7 @@ def run_opened(
     results = replace(results, loss_weights=list_weights(found))
     if isinstance(results.similarity, Precomputed):
         return results
-    return replace(results, references=keep_references_of_shards(cluster, sharded, results))
+    return replace(results, references=keep_references_of_shards(cluster, sharded, results, options.n_jobs))
 
 
 def find_on_cluster(
