@@ -60,7 +60,7 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         scheduler (``pip install "latentsimplex[dask]"``). Labels are the same. ``save`` does not keep it.
     checkpoint : str, path or None
         A folder, new or of an earlier fit: state is kept there, and a fit of the same data and settings goes on from
-        it. The folder of a fit that has ended gives its result (:doc:`/long_fits`).
+        it, with or without an engine. The folder of a fit that has ended gives its result (:doc:`/long_fits`).
     similarity : "auto", "local-scaling", "diffusion", "precomputed", a kernel object or a function
         How a view becomes similarities; see :mod:`latentsimplex.similarity`. "auto" chooses diffusion at
         one of two scales, and how features are compared, by the evidence for clusters.
@@ -295,10 +295,10 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         """
         options = resolve_options(self.get_params(deep=False))
         given = Given(y, must_link, cannot_link, losses)
-        if options.engine is not None:
-            results = run_on_cluster(X, options, given)
-        elif options.checkpoint is not None:
+        if options.checkpoint is not None:
             results = resume_stages(X, options, given)
+        elif options.engine is not None:
+            results = run_on_cluster(X, options, given)
         else:
             results = run_stages(X, options, given)
         warn_of_weak_results(results, self.min_clusters)

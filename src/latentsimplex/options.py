@@ -163,11 +163,6 @@ def resolve_options(parameters: Mapping[str, Any]) -> Options:
         for name in ("n_clusters", "n_patterns")
     }
     check_bounds(counts["min_clusters"], bounds["n_clusters"])
-    if given["engine"] is not None and given["checkpoint"] is not None:
-        raise ValueError(
-            "engine= and checkpoint= cannot be given together: a cluster makes anew what a lost worker held, and a "
-            "checkpoint keeps a fit of this process; leave one of them out."
-        )
     chosen = resolve_choices(
         *(given[name] for name in ("divergence", "response", "penalty", "temperature", "search"))
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ import numpy as np
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
 from latentsimplex.checkpoints.pieces import make_key
+from latentsimplex.engines.cluster import connect_to
+from latentsimplex.engines.cluster_stages import open_on_cluster, run_opened
+from latentsimplex.engines.sharded_views import fingerprint_shards
 from latentsimplex.inputs.fingerprint import fingerprint_views
 from latentsimplex.inputs.views import Views
 from latentsimplex.known.known_samples import NOTHING, Given, read_known
@@ -32,10 +37,28 @@ SEEDS = 2**63
 
 
 def resume_stages(X: Any, options: Options, given: Given = NOTHING) -> Results:
-    """Return what a fit to data finds, going on from the state in the folder of the options, and keeping it there."""
+    """Return what a fit to data finds, going on from the state in the folder of the options, and keeping it there.
+
+    It may go on elsewhere than it began: in this process, or on the workers of an engine.
+    """
+    if options.engine is None:
+        views = open_views(X, options)
+        return resume(views, fingerprint_views(views), options, given, partial(run_stages, views))
+    with connect_to(options.engine, options.checkpoint) as cluster:
+        opened = open_on_cluster(cluster, X, options)
+        run = partial(run_opened, cluster, opened)
+        if isinstance(opened, Views):
+            return resume(opened, fingerprint_views(opened), options, given, run)
+        return resume(opened.views, fingerprint_shards(cluster, opened), options, given, run)
+
+
+def resume(
+    views: Views, fingerprint: str, options: Options, given: Given, run: Callable[..., Results]
+) -> Results:
+    """Return what ``run`` finds, given the options, what is known and a checkpoint, or has found before."""
     assert options.checkpoint is not None
-    is_drawn, views = options.settings["random_state"] is None, open_views(X, options)
-    identity = {"data": fingerprint_views(views), "settings": describe_settings(options)}
+    is_drawn = options.settings["random_state"] is None
+    identity = {"data": fingerprint, "settings": describe_settings(options)}
     if any(each is not None for each in given):
         identity["labels, links or losses"] = fingerprint_given(given, views)
     drawn = {"seed": int(options.rng.integers(SEEDS)) if is_drawn else None}
@@ -45,7 +68,7 @@ def resume_stages(X: Any, options: Options, given: Given = NOTHING) -> Results:
         if is_drawn:
             options = replace(options, rng=np.random.default_rng(folder.identity["seed"]))
         stop = options.schedule.stop
-        results = run_stages(views, options, given, Checkpoint(folder, stop))
+        results = run(options, given, Checkpoint(folder, stop))
         if not stop():  # what ended early goes on with the next call
             finish(folder, results)
     return results

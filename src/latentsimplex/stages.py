@@ -19,7 +19,6 @@ import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -42,6 +41,8 @@ from latentsimplex.model.loss_weights import WeightedLoss, has_given_weight, lea
 from latentsimplex.model.problem import NOBODY, Listener, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.memory_budget import (
+    FitSize,
+    Storage,
     choose_storage,
     estimate_bytes,
     measure_size,
@@ -119,26 +120,31 @@ def set_up(
     budget = int(min(read_memory_limit(options.memory_limit), most_bytes))
     size = measure_size(views, options.kernel, n_patterns, workers.n_jobs, most_samples, n_landmarks)
     size = size if n_held is None else size._replace(n_views=n_held)
-    keep = choose_storage(size, budget)
     device = None if options.device == "cpu" else find_device(options.device)
     # graphs are of double precision, which mps has not
     workers.device = None if device == "mps" else device
-    if checkpoint is not None:
-        kept = checkpoint.recall("storage", partial(choose_storage, size, budget))
-        keep = kept if estimate_bytes(size, kept) <= budget else keep
     return Fitting(
         views,
         options,
         n_clusters,
         n_patterns,
         n_landmarks,
-        keep,
+        recall_storage(size, budget, checkpoint),
         device,
         workers,
         choose_backend(device, views.n_samples, workers),
         checkpoint=checkpoint,
         losses=losses,
     )
+
+
+def recall_storage(size: FitSize, budget: int, checkpoint: Checkpoint | None) -> Storage:
+    """Return how pair values are stored: as a checkpoint has it, where they still fit so, or as they fit now."""
+    keep = choose_storage(size, budget)
+    if checkpoint is None:
+        return keep
+    kept = checkpoint.recall("storage", lambda: keep)
+    return kept if estimate_bytes(size, kept) <= budget else keep
 
 
 def read_views(X: Any, options: Options) -> Views:

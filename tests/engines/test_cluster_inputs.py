@@ -66,11 +66,6 @@ def test_what_is_no_engine():
         LatentSimplexPosition(engine=5).fit(np.eye(4))
 
 
-def test_an_engine_and_a_checkpoint_together(tmp_path):
-    with pytest.raises(ValueError, match="engine= and checkpoint= cannot be given together"):
-        LatentSimplexPosition(engine="tcp://127.0.0.1:9", checkpoint=tmp_path).fit(np.eye(4))
-
-
 def test_a_closed_client(cluster):
     from distributed import Client
 

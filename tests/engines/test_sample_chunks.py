@@ -1,6 +1,7 @@
 """Chunks of samples on the workers of a cluster: searches of neighbours, new samples, and labels beside them."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.threads import Workers
 from latentsimplex.engines.chunk_workers import ChunkWorkers
 from latentsimplex.engines.cluster import Cluster
+from latentsimplex.inputs import stored_tables
 from latentsimplex.model.joint_losses import BlockModel
 from latentsimplex.neighbours.nearest_neighbours import cut_into_chunks, search_neighbours
 
@@ -26,6 +28,53 @@ def test_chunks_cover_all_cells():
     assert chunks[0][0] == 0
     assert chunks[-1][1] == len(starts) - 1
     assert all(one[1] == other[0] for one, other in itertools.pairwise(chunks))
+
+
+def test_workers_read_and_fit_many_samples(client, tmp_path, monkeypatch):
+    """Samples by chunks, from zarr: this process reads nothing, and workers do most of the work."""
+    zarr = pytest.importorskip("zarr")
+    rng = np.random.default_rng(0)
+    groups, root = np.arange(10_500) % 3, zarr.open_group(tmp_path / "views.zarr", mode="w")
+    views = [6.0 * rng.normal(size=(3, 3))[groups] + rng.normal(size=(10_500, 3)) for _ in range(2)]
+    for v, X in enumerate(views):
+        root.create_array(f"view{v}", shape=X.shape, chunks=(3000, 3), dtype=float)[:] = X
+    model = LatentSimplexPosition(random_state=0, n_jobs=1, n_clusters=4, n_landmarks=500)
+    local = model.fit_predict(views)
+    monkeypatch.setattr(stored_tables.ZarrTable, "read", None)
+    before, own = client.run(time.process_time), time.process_time()
+    model.set_params(engine=client).fit(root)
+    after, own = client.run(time.process_time), time.process_time() - own
+    assert sum(after.values()) - sum(before.values()) > own
+    assert np.array_equal(model.labels_, local)
+    before, own = client.run(time.process_time), time.process_time()
+    assert (model.predict(views) == local).mean() > 0.99
+    after, own = client.run(time.process_time), time.process_time() - own
+    assert sum(after.values()) - sum(before.values()) > own
+
+
+def test_large_tables_travel_without_a_warning(client):
+    """Dask would advise, as a warning, which is an error here, to load them otherwise."""
+    big = Cluster(client).submit(np.size, np.zeros(2_000_000))
+    assert big.result() == 2_000_000
+
+
+def test_samples_without_a_word_in_data_that_workers_read(client, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    rng = np.random.default_rng(0)
+    words = rng.poisson(np.where(np.arange(150)[:, None] % 2 == np.arange(30) % 2, 0.6, 0.05))
+    words[:3] = 0
+    root = zarr.open_group(tmp_path / "views.zarr", mode="w")
+    views = {
+        "texts": words.astype(float),
+        "values": np.arange(150.0)[:, None] % 2 * 5 + rng.normal(size=(150, 1)),
+    }
+    for name, X in views.items():
+        root.create_array(name, shape=X.shape, dtype=float)[:] = X
+    local = LatentSimplexPosition(random_state=0, n_jobs=1).fit(views)
+    found = LatentSimplexPosition(random_state=0, engine=client).fit(root)
+    assert not local.present_[0, :3].any()
+    assert np.array_equal(found.present_, local.present_)
+    assert all(np.array_equal(*both) for both in zip(found.memberships_, local.memberships_, strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 import warnings
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from latentsimplex._version import __version__
 from latentsimplex.base.whole_files import PREFIX, whole_file
@@ -66,6 +68,20 @@ class PieceFolder:
         except DAMAGE as error:
             self._warn(f"{path.name} in it is damaged ({type(error).__name__}), and is made anew")
             return NOTHING
+
+    def load_pieces(self) -> dict[str, bytes]:
+        """Return the files of all pieces, by name, for whoever goes on from them elsewhere; damaged ones are none."""
+        found = {}
+        for name in self.list_pieces():
+            path = self.path / f"{name}{ENDING}"
+            try:
+                with ZipFile(path) as archive:
+                    if archive.testzip() is not None:
+                        raise BadZipFile
+                found[name] = path.read_bytes()
+            except (BadZipFile, OSError, zlib.error) as error:
+                self._warn(f"{path.name} in it is damaged ({type(error).__name__}), and is made anew")
+        return found
 
     def keep(self, name: str, key: str, value: Any) -> None:
         """Have a piece written, in place of an older one of that name, now or with those that follow."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -57,7 +57,13 @@ def read_piece(path: Path, key: str, types: Sequence[type] = ()) -> Any:
 
     Raises OtherPiece where it is the piece of another key, and one of ``DAMAGE`` where it is none.
     """
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+    with path.open("rb") as file:
+        return read_open_piece(file, key, types)
+
+
+def read_open_piece(file: IO[bytes], key: str, types: Sequence[type] = ()) -> Any:
+    """Return the piece in an open file, as :func:`read_piece` does."""
+    with np.load(file, allow_pickle=False) as archive:
         skeleton = json.loads(archive[SKELETON].tobytes().decode())
         if skeleton["key"] != key:
             raise OtherPiece

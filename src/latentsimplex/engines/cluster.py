@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -36,16 +37,23 @@ class Cluster:
         That of the scheduler.
     n_threads : int
         Threads of all workers at the beginning.
+    checkpoint : path or None
+        The folder from which a fit goes on that loses its cluster.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, checkpoint: Path | None = None) -> None:
         self.client, self.address = client, str(client.scheduler.address)
+        self.checkpoint = checkpoint
         self._workers = client.scheduler_info(n_workers=-1)["workers"]
         self.n_threads = sum(worker["nthreads"] for worker in self._workers.values())
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the future of a function's result on a worker; futures among the arguments are their results there."""
-        with self._said_in_one_sentence():
+        import dask
+
+        # Dask would advise to load large tables with it: whoever has them in memory need not hear that
+        silent = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+        with self._said_in_one_sentence(), silent:
             key = f"{function.__name__}-{uuid4().hex}"  # by which the dashboard shows it
             return self.client.submit(run_task, function, *arguments, key=key, pure=False)
 
@@ -79,6 +87,26 @@ class Cluster:
         with self._said_in_one_sentence():
             return self.client.gather(list(futures))
 
+    def wait_for(self, future: Any, seconds: float) -> bool:
+        """Wait until a task has ended, well or not, for so many seconds at most; return whether it has."""
+        from distributed import wait
+
+        with self._said_in_one_sentence(), self.client.as_current():
+            try:
+                wait([future], timeout=seconds)
+            except TimeoutError:
+                return False
+            return True
+
+    def ask_worker_of(self, future: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function says on the worker that runs a task, beside that task; {} where none runs it."""
+        with self._said_in_one_sentence():
+            placed = self.client.processing()
+            here = [address for address, keys in placed.items() if future.key in keys]
+            # a worker that dies now answers nothing
+            found = self.client.run(function, *arguments, workers=here, on_error="ignore") if here else {}
+        return next(iter(found.values()), {})
+
     @contextmanager
     def _said_in_one_sentence(self) -> Iterator[None]:
         """Say in one sentence what became of the cluster; what a task of ours raised is passed on as it is."""
@@ -90,7 +118,8 @@ class Cluster:
         except KilledWorker as error:
             raise RuntimeError(
                 f"Workers of the cluster at {self.address} died again and again, most often for lack of memory, with "
-                f"the task {str(error.task).split('-')[0]}: give workers more memory, or set memory_limit."
+                f"the task {str(error.task).split('-')[0]}: give workers more memory, or set memory_limit"
+                f"{self._say_what_remains()}."
             ) from error
         except (Exception, AbandonedError) as error:
             lost = isinstance(error, (CancelledError, AbandonedError, CommClosedError))
@@ -99,8 +128,14 @@ class Cluster:
             raise ConnectionError(
                 f"The connection to the Dask scheduler at {self.address} was lost during the fit, and with it what "
                 "workers held (the scheduler ended or was restarted, or the client was closed): fit again once the "
-                "cluster runs."
+                f"cluster runs{self._say_what_remains()}."
             ) from error
+
+    def _say_what_remains(self) -> str:
+        """Return the end of a sentence about a fit that has to stop."""
+        if self.checkpoint is None:
+            return ""
+        return f", and the fit goes on from checkpoint={str(self.checkpoint)!r}"
 
     def count_bytes(self) -> int:
         """Return the memory that workers may take together: half of what each has, or of what its machine has free."""
@@ -137,13 +172,16 @@ def run_task(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 @contextmanager
-def connect_to(engine: Any) -> Iterator[Cluster]:
-    """Yield the cluster of a client, or of the scheduler at an address, whose workers were checked."""
+def connect_to(engine: Any, checkpoint: Path | None = None) -> Iterator[Cluster]:
+    """Yield the cluster of a client, or of the scheduler at an address, whose workers were checked.
+
+    ``checkpoint`` is the folder of a fit that keeps one.
+    """
     distributed = import_optional("distributed", "engine=", "dask")
     if not isinstance(engine, str):
         check_client(engine)
         check_workers(engine)
-        yield Cluster(engine)
+        yield Cluster(engine, checkpoint)
         return
     try:
         client = distributed.Client(engine, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -155,7 +193,7 @@ def connect_to(engine: Any) -> Iterator[Cluster]:
         ) from None
     try:
         check_workers(client)
-        yield Cluster(client)
+        yield Cluster(client, checkpoint)
     finally:
         client.close()
 

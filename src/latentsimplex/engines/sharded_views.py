@@ -13,10 +13,12 @@ from latentsimplex.auto.temperatures import tells_something
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.engines.cluster import Cluster
+from latentsimplex.inputs.fingerprint import digest_tables, fingerprint_views
 from latentsimplex.inputs.numbers import check_table, read_numbers
 from latentsimplex.inputs.stored_tables import DaskTable
 from latentsimplex.inputs.stored_views import Place, StoredColumns
 from latentsimplex.inputs.views import Views
+from latentsimplex.inputs.words import leave_out_wordless
 
 SHARD_VALUES = 1 << 24
 """Pair values of a shard, 64 MB of them: enough for a task to do in each pass, and shards enough for many workers."""
@@ -134,6 +136,33 @@ def mark_varying(cluster: Cluster, views: Views, shards: list[Any]) -> Views:
 def find_varying_views(views: Views) -> np.ndarray:
     """Return which views are not constant (V,)."""
     return np.array([tells_something(views, v) for v in range(len(views))], dtype=bool)
+
+
+def fingerprint_shards(cluster: Cluster, sharded: ShardedViews) -> str:
+    """Return the fingerprint of views as this process would find it, by workers that hold their tables."""
+    digests = cluster.gather([cluster.submit(list_digests, shard) for shard in sharded.shards])
+    return fingerprint_views(sharded.views, chain.from_iterable(digests))
+
+
+def list_digests(views: Views) -> list[str]:
+    """Return a hash of each table of a shard."""
+    return list(digest_tables(views))
+
+
+def leave_out_wordless_of_shards(cluster: Cluster, sharded: ShardedViews) -> ShardedViews:
+    """Return views that workers read without samples that have no word in them (:mod:`latentsimplex.inputs.words`)."""
+    shards = [cluster.submit(leave_out_wordless, shard) for shard in sharded.shards]
+    found = cluster.gather([cluster.submit(list_present, shard) for shard in shards])
+    present = np.vstack(found)
+    if present.all():
+        return sharded
+    held = LoadsFromShards(cluster, sharded.bounds, shards)
+    return ShardedViews(replace(sharded.views, present=present, load=held), sharded.bounds, shards)
+
+
+def list_present(views: Views) -> np.ndarray:
+    """Return which samples (V, n) the views of a shard have."""
+    return np.ones((len(views), views.n_samples), dtype=bool) if views.present is None else views.present
 
 
 def pack_views(views: Views, rows: slice) -> tuple[Any, ...]:

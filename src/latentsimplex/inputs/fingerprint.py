@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -15,8 +16,10 @@ BLOCK_BYTES = 1 << 24
 """Bytes of a table that are read at a time."""
 
 
-def fingerprint_views(views: Views) -> str:
+def fingerprint_views(views: Views, digests: Iterable[str] | None = None) -> str:
     """Return a hash of all that a fit reads of its views: numbers, names, and which samples are absent.
+
+    ``digests`` are those of the tables, in order, where others hold them.
 
     >>> from latentsimplex.inputs.views import as_views
     >>> one, other = ([[1.0, 2.0], [3.0, last]] for last in (4.0, 5.0))
@@ -27,13 +30,17 @@ def fingerprint_views(views: Views) -> str:
     digest.update(repr((views.names, views.sample_names, views.feature_names, views.widths)).encode())
     if views.present is not None:
         _add(digest, views.present)
-    if views.stack is not None:
-        _add(digest, views.stack)
-    for v in range(len(views)):
-        if views.stack is None:
-            _add(digest, views.load(v))
-        digest.update(repr(views.find_given(v)).encode())
+    for v, own in enumerate(digest_tables(views) if digests is None else digests):
+        digest.update(f"{own}{views.find_given(v)!r}".encode())
     return digest.hexdigest()
+
+
+def digest_tables(views: Views) -> Iterator[str]:
+    """Yield a hash of the table of each view."""
+    for v in range(len(views)):
+        digest = blake2b(digest_size=FINGERPRINT_BYTES)
+        _add(digest, views.load(v) if views.stack is None else views.stack[v])
+        yield digest.hexdigest()
 
 
 def _add(digest: Any, table: Any) -> None:

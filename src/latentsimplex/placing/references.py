@@ -86,6 +86,7 @@ class References:
         def take(start: int) -> list[Any]:
             return [None if X is None else X[start : start + CHUNK] for X in tables]
 
+        _ = self.neighbourhoods  # learnt once, before chunks are sent to others who would learn it too
         found = list(workers.spread(place_chunk_of, (self, workers), range(0, n, CHUNK), take))
         memberships = zip(*(part.memberships for part in found), strict=True)
         return PlacedSamples(
