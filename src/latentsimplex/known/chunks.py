@@ -3,7 +3,9 @@
 Links may be wrong, and one that is would tie two classes if all that is tied were a chunk. Chunks are therefore found
 by correlation clustering: a must-link speaks for one class with its weight, a cannot-link against it. The two chunks
 that most speaks for are merged, again and again, until nothing speaks for any. What chunks are told of others adds
-up as they grow, and outvotes wrong links (greedy additive edge contraction: Keuper et al., 2015).
+up as they grow, and outvotes wrong links (greedy additive edge contraction: Keuper et al., 2015). Each sample then
+moves to the chunk that its links speak for most, for as long as some do. Where many links are wrong, chunks may hold
+samples of several classes: these are not whole, because most ties lead out of them, or many links within part them.
 
 The samples of a class are tied to a node of its own, and such nodes are never in one chunk: a sample whose links speak
 against its label leaves it.
@@ -23,25 +25,41 @@ from latentsimplex.known.known_samples import HARD, UNKNOWN, Known, Links
 TIES_FIRST = 1 + 1e-9
 """A must-link counts more than a cannot-link by this, and a label more than a must-link: of as many that tie and that
 part, the latter are errors."""
+FEW_PARTED = 0.25
+"""Links within a chunk that part it, for each that ties it, up to which it is believed. Where a tenth of all links are
+wrong one in nine does; in a chunk of two classes, one with a third as many samples as the other, six in ten."""
+MOVES = 20
+"""Times that each sample is looked at for a move, at most; few are moved after the first."""
 
 
 class Chunks(NamedTuple):
-    """The chunk of each sample (n,), -1 for none, and what is known of each two chunks.
+    """The chunk of each sample (n,), -1 for none, and what is known of chunks.
 
-    ``links`` (C, C) is what links say for one class of each two, less what they say against it; ``has_class`` (C,) is
-    which are of a class, each of its own. ``are_about`` is whether they are about the clusters that are looked at: it
-    takes more to believe those that may be about something else.
+    Attributes
+    ----------
+    links : (C, C) sparse array
+        What links say for one class of each two chunks, less what they say against it.
+    has_class, is_whole : (C,) arrays of bool
+        Which are of a class, each of its own, and which are of one class by most links of their samples.
+    are_about : bool
+        Whether they are about the clusters that are looked at: it takes more to believe those that may not be.
     """
 
     of_samples: Indices
     links: csr_matrix
     has_class: np.ndarray
+    is_whole: np.ndarray
     are_about: bool = True
 
     @property
     def n_chunks(self) -> int:
         """Number of chunks."""
         return len(self.has_class)
+
+    def leave_out_doubtful(self) -> Chunks:
+        """Return the same without the samples of chunks that are not whole."""
+        doubtful = (self.of_samples >= 0) & ~self.is_whole[self.of_samples]
+        return self._replace(of_samples=np.where(doubtful, UNKNOWN, self.of_samples))
 
     def tally(self, rows: Indices) -> Indices:
         """Return how many of some samples are in each chunk (C,)."""
@@ -71,13 +89,30 @@ def tie_samples(known: Known) -> Chunks:
     tied = Links(
         np.vstack([to_class, must.pairs]), np.concatenate([np.full(len(to_class), TIES_FIRST), must.weights])
     )
-    merged = merge_nodes(n, len(known.classes), tied, cannot)
+    nearby = list_nearby(n + len(known.classes), tied, cannot)
+    merged = move_samples(merge_nodes(n, nearby), n, nearby)
     named = np.unique(np.concatenate([labelled, must.pairs.ravel(), cannot.pairs.ravel()]))
     of_samples = np.full(n, UNKNOWN, dtype=np.intp)
     numbers, of_samples[named] = np.unique(merged[named], return_inverse=True)
-    return Chunks(
-        of_samples, add_up_links(of_samples, must, cannot, len(numbers)), np.isin(numbers, merged[n:])
-    )
+    links = add_up_links(of_samples, must, cannot, len(numbers))
+    return Chunks(of_samples, links, np.isin(numbers, merged[n:]), find_whole(merged, tied, cannot)[numbers])
+
+
+def find_whole(merged: Indices, tied: Links, cannot: Links) -> np.ndarray:
+    """Return which components have no more ties to others than within, and few links that part them, by their number.
+
+    >>> ties, none = Links(np.array([[0, 1], [1, 2]]), np.ones(2)), Links(np.empty((0, 2), dtype=int), np.empty(0))
+    >>> find_whole(np.array([0, 0, 2]), ties, none).tolist()
+    [True, True, False]
+    """
+    ends = merged[cannot.pairs]
+    inside = ends[:, 0] == ends[:, 1]
+    parting = np.bincount(ends[inside, 0], weights=cannot.weights[inside], minlength=len(merged))
+    ends = merged[tied.pairs]
+    inside = ends[:, 0] == ends[:, 1]
+    within = np.bincount(ends[inside, 0], weights=tied.weights[inside], minlength=len(merged))
+    leaving = np.bincount(ends[~inside].ravel(), np.repeat(tied.weights[~inside], 2), minlength=len(merged))
+    return np.asarray((within >= leaving) & (parting <= FEW_PARTED * within))
 
 
 def add_up_links(of_samples: Indices, must: Links, cannot: Links, n_chunks: int) -> csr_matrix:
@@ -89,19 +124,51 @@ def add_up_links(of_samples: Indices, must: Links, cannot: Links, n_chunks: int)
     return (half + half.T).tocsr()
 
 
-def merge_nodes(n: int, n_classes: int, must: Links, cannot: Links) -> Indices:
-    """Return the component of each sample, then of each class, once those that most speaks for have been merged.
+def list_nearby(n: int, must: Links, cannot: Links) -> list[dict[int, float]]:
+    """Return what links say of each node and others, for one class and against it."""
+    nearby: list[dict[int, float]] = [{} for _ in range(n)]
+    for (pairs, weights), sign in ((must, TIES_FIRST), (cannot, -1.0)):
+        for (i, j), weight in zip(pairs.tolist(), weights.tolist(), strict=True):
+            nearby[i][j] = nearby[j][i] = nearby[i].get(j, 0.0) + sign * weight
+    return nearby
+
+
+def move_samples(merged: Indices, n: int, nearby: list[dict[int, float]]) -> Indices:
+    """Return components, each of n samples moved to the one that its links speak for most, or to one of its own.
+
+    >>> nearby = list_nearby(4, Links(np.array([[0, 1], [0, 2]]), np.ones(2)), Links(np.array([[1, 3]]), np.ones(1)))
+    >>> move_samples(np.array([0, 0, 2, 0]), 4, nearby).tolist()
+    [0, 0, 0, 3]
+    """
+    merged, free = merged.tolist(), len(merged)
+    for _ in range(MOVES):
+        has_moved = False
+        for i in range(n):
+            told: dict[int, float] = {merged[i]: 0.0}
+            for k, weight in nearby[i].items():
+                told[merged[k]] = told.get(merged[k], 0.0) + weight
+            best = max(told, key=lambda a: told[a])
+            if told[best] < 0:
+                best, free = free, free + 1
+                told[best] = 0.0
+            if told[best] > told[merged[i]]:
+                merged[i], has_moved = best, True
+        if not has_moved:
+            break
+    _, first, places = np.unique(merged, return_index=True, return_inverse=True)
+    return np.asarray(first[places])
+
+
+def merge_nodes(n: int, nearby: list[dict[int, float]]) -> Indices:
+    """Return the component of each of n samples, then of each class, once those that most speaks for have been merged.
 
     No component has two classes.
 
     >>> two = Links(np.array([[0, 1], [2, 3], [1, 2]]), np.array([1.0, 1.0, 1.0]))
-    >>> merge_nodes(4, 0, two, Links(np.array([[0, 2], [0, 3]]), np.ones(2))).tolist()
+    >>> merge_nodes(4, list_nearby(4, two, Links(np.array([[0, 2], [0, 3]]), np.ones(2)))).tolist()
     [0, 0, 2, 2]
     """
-    nearby: list[dict[int, float]] = [{} for _ in range(n + n_classes)]
-    for (pairs, weights), sign in ((must, TIES_FIRST), (cannot, -1.0)):
-        for (i, j), weight in zip(pairs.tolist(), weights.tolist(), strict=True):
-            nearby[i][j] = nearby[j][i] = nearby[i].get(j, 0.0) + sign * weight
+    nearby = [dict(own) for own in nearby]
     # of pairs that are spoken for alike, those that share most of what they are told come first: wrong links do not
     waiting = [
         (-weight, -_agree(nearby[i], nearby[j]), i, j)

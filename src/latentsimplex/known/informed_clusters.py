@@ -91,7 +91,8 @@ def inform_splits(
     probabilities = find_spoken_pattern(known, [group.tree.labels for group in groups])
     spoken = int(probabilities[:-1].argmax())
     members, tree = groups[spoken]
-    chunks = tie_samples(known)._replace(are_about=bool(probabilities[spoken] > probabilities[-1]))
+    is_about = bool(probabilities[spoken] > probabilities[-1])
+    chunks = tie_samples(known).leave_out_doubtful()._replace(are_about=is_about)
     informed = inform_tree([tables[v] for v in members], tree, chunks, bounds, workers)
     if informed is tree or informed.n_clusters == 1:
         return shared
