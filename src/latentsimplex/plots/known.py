@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -121,13 +121,15 @@ def _draw_row(ax: Axes, place: int, row: Row) -> None:
     for k in np.unique(row.clusters).tolist():
         colour, marker = (QUIET, "o") if k < 0 else cluster_style(k)
         own = row.clusters == k
-        style = {"color": colour, "marker": marker, "edgecolor": ink(ax), "linewidth": 0.3}
+        style: dict[str, Any] = {"color": colour, "marker": marker, "edgecolor": ink(ax), "linewidth": 0.3}
         ax.scatter(row.doubts[own], heights[own], s=18, clip_on=False, **style)
     for i in np.flatnonzero(row.doubts > DOUBTFUL)[:MOST_NAMES].tolist():
         side = -1 if row.doubts[i] > 0.75 else 1
         name = shorten_middle(row.names[i], NAME_LETTERS)
-        beside = {"xytext": (5 * side, 0), "textcoords": "offset points", "fontsize": SMALL, "va": "center"}
-        ax.annotate(name, (row.doubts[i], heights[i]), ha="right" if side < 0 else "left", **beside)
+        beside: dict[str, Any] = {"xytext": (5 * side, 0), "textcoords": "offset points", "va": "center"}
+        ax.annotate(
+            name, (row.doubts[i], heights[i]), ha="right" if side < 0 else "left", fontsize=SMALL, **beside
+        )
 
 
 def _say_left_out(rows: list[Row], shown: list[Row]) -> str:
