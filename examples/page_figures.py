@@ -1,4 +1,4 @@
-"""Draw the figures of docs/how.md, docs/tour.md and the pages on absent, new and many samples into docs/images."""
+"""Draw the figures of docs/how.md, docs/tour.md and pages on samples, known, absent, new and many, into docs/images."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from latentsimplex.plots import (
     panels,
     plot_coassignment,
     plot_heatmap,
+    plot_known,
     plot_membership_bars,
     plot_presence,
     plot_scatter,
@@ -130,6 +131,24 @@ def absent_samples() -> Figure:
     return figure
 
 
+def partial_labels() -> Figure:
+    """Return the doubts about labels and links of the running example, a few of which are wrong."""
+    data = running_example(n_samples=120, separation=4, random_state=0)
+    rng, truth = np.random.default_rng(0), data.labels[0]
+    y = ["ABC"[c] if i < 45 else None for i, c in enumerate(truth)]
+    for i in (0, 20):
+        y[i] = "ABC"[(truth[i] + 1) % 3]
+    pairs = np.array([rng.choice(120, 2, replace=False) for _ in range(80)])
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    same[:3] = ~same[:3]
+    model = LatentSimplexPosition(random_state=0).fit(
+        data.views, y, must_link=pairs[same], cannot_link=pairs[~same]
+    )
+    figure, axes = panels(1, 1, width=6.4, height=3.4)
+    plot_known(model, ax=axes[0, 0])
+    return figure
+
+
 def new_samples() -> Figure:
     """Return a view of a fit, new samples that were placed in it, and memberships on a way out of its clusters."""
     data = running_example(n_samples=400, separation=5, random_state=0)
@@ -187,6 +206,7 @@ FIGURES = {
     "how_consensus": consensus,
     "tour": tour,
     "absent_samples": absent_samples,
+    "partial_labels": partial_labels,
     "new_samples": new_samples,
     "many_samples": many_samples,
 }

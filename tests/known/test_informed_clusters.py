@@ -16,7 +16,7 @@ from latentsimplex.known.informed_clusters import (
     predict_by_side,
     walk_on,
 )
-from latentsimplex.known.known_samples import Known
+from latentsimplex.known.known_samples import Known, Links
 
 N = 240
 UNBOUNDED = Bounds()
@@ -60,6 +60,38 @@ def test_labels_that_neighbours_do_not_tell_apart_cut_nothing():
     X, truth = make_overlapping(0.0)
     tree, informed = inform(X, some_labels(truth, 8))
     assert informed is tree
+
+
+@pytest.mark.parametrize("are_about", [True, False])
+def test_a_cluster_that_is_mostly_known_is_cut_where_its_chunks_part(are_about):
+    """Two classes that are one cloud, three quarters of which are tied by links: few are left to chance."""
+    X, truth = make_overlapping(0.0)
+    rng = np.random.default_rng(0)
+    named = rng.choice(N, 180, replace=False)
+    pairs = rng.choice(named, size=(4_000, 2))
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    must, cannot = (Links(own, np.ones(len(own))) for own in (pairs[same], pairs[~same]))
+    chunks = tie_samples(Known(np.array([]), np.full(N, -1), must, cannot))._replace(are_about=are_about)
+    with Workers(1) as workers:
+        tree = grow_tree([X], UNBOUNDED, workers)
+        informed = inform_tree([X], tree, chunks, UNBOUNDED, workers)
+    assert tree.n_clusters == 2
+    if are_about:
+        assert informed.n_clusters == 3
+        assert adjusted_rand_score(informed.labels[named], truth[named]) == 1
+    else:
+        assert informed is tree
+
+
+def test_a_cluster_whose_samples_belong_elsewhere_is_dissolved():
+    """A chain of thirty samples: the middle cluster is made of two chunks that are at home on either side."""
+    chain = csr_matrix(np.diag(np.ones(29), 1) + np.diag(np.ones(29), -1))
+    labels, truth = np.repeat([0, 1, 2], [13, 4, 13]), np.repeat([0, 1], 15)
+    chunks = tie_samples(Known(np.arange(2), truth))
+    assert follow_seeds(walk_on(chain), labels, chunks).tolist() == truth.tolist()
+    new = tie_samples(Known(np.arange(2), np.where(labels == 1, -1, truth)))
+    assert follow_seeds(walk_on(chain), labels, new)[13:17].tolist() == [1] * 4
 
 
 def test_a_label_of_each_class_is_not_enough_for_a_cut():

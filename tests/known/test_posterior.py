@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from latentsimplex.known.known_samples import Known, Links
+from latentsimplex.known.placed_chunks import place_chunks
 from latentsimplex.known.posterior import doubt_labels, inform_memberships, judge_memberships, solve_links
 
 NONE = np.array([], dtype=object)
@@ -95,3 +96,30 @@ def test_a_judge_prefers_memberships_that_tell_what_is_known(kind):
     )
     right, even = memberships(truth), np.full((20, 2), 0.5)
     assert judge_memberships(right, known) > judge_memberships(even, known) + 1
+
+
+def test_tied_samples_settle_in_one_cluster_where_views_do_not_tell_two_classes_apart():
+    """Two classes share a cluster of the views, and another is nearly empty: each is somewhere, and whole."""
+    rng, truth = np.random.default_rng(0), np.arange(120) % 3
+    W = memberships(np.where(truth == 2, 2, 0), 0.9)
+    W[:, 1] = rng.uniform(0.02, 0.2, size=120)
+    W /= W.sum(axis=1, keepdims=True)
+    pairs = np.array([(i, j) for i in range(120) for j in range(i) if rng.random() < 0.2])
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    wrong = rng.random(len(pairs)) < 0.05
+    must, cannot = (Links(own, np.ones(len(own))) for own in (pairs[same != wrong], pairs[same == wrong]))
+    informed = inform_memberships(W, Known(NONE, np.full(120, -1), must, cannot))
+    found = informed.W.argmax(axis=1)
+    assert len({tuple(each) for each in zip(truth, found, strict=True)}) == 3
+    doubts = np.concatenate([informed.must_doubts, informed.cannot_doubts])
+    is_wrong = np.concatenate([wrong[same != wrong], wrong[same == wrong]])
+    assert doubts[is_wrong].min() > 0.5 > doubts[~is_wrong].max()
+
+
+def test_chunks_are_placed_together_and_apart():
+    logs = np.log(np.array([[0.8, 0.2], [0.8, 0.2], [0.6, 0.4], [0.6, 0.4], [0.7, 0.3]]))
+    must, cannot = (Links(np.array(own), np.ones(len(own))) for own in ([[0, 1], [2, 3]], [[0, 2], [1, 3]]))
+    q = place_chunks(logs, Known(NONE, np.full(5, -1), must, cannot), 3.0)
+    assert q.argmax(axis=1).tolist() == [0, 0, 1, 1, 0]
+    np.testing.assert_allclose(q[4], [0.7, 0.3])
+    np.testing.assert_allclose(q.sum(axis=1), 1)

@@ -8,9 +8,14 @@ than ``LEAST_NATS``, and more than ``LEAST_SHARE`` of h: with fewer, most sample
 Cuts that are tried are the one that the views themselves showed, without enough evidence, and the one between the
 seeds: random walks start at each sample, fade, and count how often they meet samples of either chunk.
 
+Where most samples of a cluster are in large chunks, neighbours need not tell them apart: few are left to fall on either
+side by chance. Such a cluster is cut between its chunks, whose samples stay together, unless labels and links as a
+whole are about no clusters that the views show: those drawn at random would otherwise take the place of clusters.
+
 Two clusters are joined if most of what is known of each is one chunk. Where clusters were cut or joined, samples then
-follow the seeds: each goes to the cluster that walks from it meet most of. In the end there may be clusters that
-nothing is known of: those are new classes.
+follow the seeds: each goes to the cluster that walks from it meet most of, but for those of large chunks, which stay in
+the cluster of their chunk. A cluster is dissolved if most of its samples are of large chunks that belong elsewhere. In
+the end there may be clusters that nothing is known of: those are new classes.
 """
 
 from __future__ import annotations
@@ -48,6 +53,8 @@ LEAST_MET = 1e-3
 """What a walk meets of either chunk at least, so that no prediction is certain."""
 LEAST_JOINED = 3
 """Known samples of a chunk in each of two clusters that are joined for it."""
+MOST_KNOWN = 0.5
+"""The share of a cluster's samples in large chunks, above which they tell by themselves where it parts."""
 UNSEEDED = 0.1
 """What a sample that nothing is known of counts for its own cluster, beside a seed for its chunk's."""
 BELIEVED = 3.0
@@ -81,9 +88,12 @@ def inform_splits(
         groups = [ClusteredViews(everyone, shared.others)] if everyone else []
     if not groups:
         return shared
-    spoken = int(find_spoken_pattern(known, [group.tree.labels for group in groups])[:-1].argmax())
+    probabilities = find_spoken_pattern(known, [group.tree.labels for group in groups])
+    spoken = int(probabilities[:-1].argmax())
     members, tree = groups[spoken]
-    informed = inform_tree([tables[v] for v in members], tree, tie_samples(known), bounds, workers)
+    is_about = bool(probabilities[spoken] > probabilities[-1])
+    chunks = tie_samples(known).leave_out_doubtful()._replace(are_about=is_about)
+    informed = inform_tree([tables[v] for v in members], tree, chunks, bounds, workers)
     if informed is tree or informed.n_clusters == 1:
         return shared
     found = [ClusteredViews(members, informed) if group is groups[spoken] else group for group in groups]
@@ -175,13 +185,36 @@ def find_cut(
     largest, own = int(counts.argmax()), chunks.of_samples[rows]
     walk = walk_on(graph)
     best: Cut | None = None
-    for other in np.flatnonzero(chunks.apart[largest] & (counts >= 2) & (counts[largest] >= 2)).tolist():
+    for other in np.flatnonzero(chunks.list_apart(largest) & (counts >= 2) & (counts[largest] >= 2)).tolist():
         seeds = np.where(own == largest, 0, np.where(own == other, 1, -1))
         for cut in list_cuts(walk, seeds, refused):
             smallest = int(np.bincount(cut.sides, minlength=2).min())
             if smallest >= LEAST_CLUSTER and (best is None or cut.nats > best.nats):
                 best = cut
+    if chunks.are_about and (best is None or not best.is_believed):
+        return cut_between_chunks(walk, own, chunks) or best
     return best
+
+
+def cut_between_chunks(walk: sparse.csr_matrix, own: Indices, chunks: Chunks) -> Cut | None:
+    """Return the cut between the two largest chunks that are apart, of a cluster that is mostly in large ones; or None.
+
+    ``own`` (n,) are the chunks of its samples, -1 for none. All samples of a large chunk are on one side.
+    """
+    counts = np.bincount(own[own >= 0], minlength=chunks.n_chunks)
+    large = np.where(counts >= LEAST_CLUSTER, counts, 0)
+    if large.sum() <= MOST_KNOWN * len(own):
+        return None
+    first = int(large.argmax())
+    second = int(np.where(chunks.list_apart(first), large, 0).argmax())
+    if second == first or not large[second]:
+        return None
+    sides = meet_seeds(walk, np.where(own == first, 0, np.where(own == second, 1, -1)))[0].argmax(axis=1)
+    for chunk in np.flatnonzero(large).tolist():
+        members = own == chunk
+        sides[members] = {first: 0, second: 1}.get(chunk, int(2 * sides[members].sum() > members.sum()))
+    told = np.array([large[first], large[second]])
+    return Cut(sides, -float(told @ np.log(told / told.sum())), float(large.sum() / len(own)))
 
 
 def list_cuts(walk: sparse.csr_matrix, seeds: Indices, refused: Split | None) -> Iterator[Cut]:
@@ -247,16 +280,24 @@ def follow_seeds(walk: sparse.csr_matrix, labels: np.ndarray, chunks: Chunks) ->
     stay as they are: nothing is known of them.
     """
     k, own = int(labels.max()) + 1, chunks.of_samples
-    sizes = np.bincount(own[own >= 0], minlength=len(chunks.apart))
+    sizes = np.bincount(own[own >= 0], minlength=chunks.n_chunks)
     seeds = np.flatnonzero((own >= 0) & (sizes[own] >= 2))
     table = np.zeros((len(sizes), k))
     np.add.at(table, (own[seeds], labels[seeds]), 1)
     home = table.argmax(axis=1)
     Y = UNSEEDED * np.eye(k)[labels]
     Y[seeds] = np.eye(k)[home[own[seeds]]]
-    found = walk_and_count(walk, Y).argmax(axis=1)
     has_seeds = np.isin(np.arange(k), home[own[seeds]])
-    found = np.where(has_seeds[labels] & has_seeds[found], found, labels)
+    # most of some clusters is known, and belongs elsewhere
+    is_large = (own >= 0) & (sizes[own] >= LEAST_CLUSTER) & chunks.are_about
+    known = np.bincount(labels[is_large], minlength=k) > MOST_KNOWN * np.bincount(labels, minlength=k)
+    met = walk_and_count(walk, Y)
+    met[:, known & ~has_seeds] = 0.0
+    found = met.argmax(axis=1)
+    moves = (has_seeds | known)[labels] & has_seeds[found]
+    found = np.where(moves, found, labels)
+    stays = is_large & known[labels]
+    found[stays] = home[own[stays]]
     return np.unique(found, return_inverse=True)[1].astype(np.intp)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latentsimplex.known.known_samples import Known
-from latentsimplex.known.posterior import HARD
+from latentsimplex.known.known_samples import HARD, Known
 from latentsimplex.model.joint_losses import JointLoss, PartialLabels, SampleLinks
 
 

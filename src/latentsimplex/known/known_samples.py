@@ -34,6 +34,8 @@ UNKNOWN = -1
 """The class of a sample that has none."""
 UNKNOWN_TEXTS = ("-1", "-1.0")
 """The same in a table of text, of whole numbers or not."""
+HARD = 50.0
+"""What a link that is kept to counts for beside others; it is enforced afterwards."""
 
 
 class Given(NamedTuple):

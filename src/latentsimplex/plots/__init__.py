@@ -10,6 +10,7 @@ from latentsimplex.plots.canvas import new_figure, panels, save
 from latentsimplex.plots.cluster_features import plot_cluster_features, plot_columns
 from latentsimplex.plots.coassignment import plot_coassignment, plot_heatmap
 from latentsimplex.plots.consensus import plot_consensus
+from latentsimplex.plots.known import plot_known
 from latentsimplex.plots.loss import plot_loss
 from latentsimplex.plots.memberships import plot_membership_bars, plot_memberships
 from latentsimplex.plots.reliability import plot_reliability
@@ -30,6 +31,7 @@ __all__ = [
     "plot_consensus",
     "plot_heatmap",
     "plot_joint",
+    "plot_known",
     "plot_loss",
     "plot_maxima",
     "plot_membership_bars",
