@@ -163,13 +163,14 @@ class WholeCompiler(Whole):  # type: ignore[misc, valid-type]
 
     def compile_extra(self, function: Any) -> Any:
         """Return the compiled loop; Numba lets one thread compile at a time."""
-        kept, collects = NumbasCompiler.define_pipelines, gc.isenabled()
-        NumbasCompiler.define_pipelines = Translator.define_pipelines
+        theirs: Any = NumbasCompiler
+        kept, collects = theirs.define_pipelines, gc.isenabled()
+        theirs.define_pipelines = Translator.define_pipelines
         gc.disable()  # all that is made is kept until the loop is compiled
         try:
             return super().compile_extra(function)
         finally:
-            NumbasCompiler.define_pipelines = kept
+            theirs.define_pipelines = kept
             if collects:
                 gc.enable()
 
