@@ -42,4 +42,4 @@ def test_no_default_fit_compiles_afterwards(tmp_path):
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-m", "latentsimplex", "compile"], env=env, check=True)
     fits = subprocess.run([sys.executable, "-c", FITS], env=env, check=True, capture_output=True, text=True)
-    assert fits.stderr == ""
+    assert "compiling" not in fits.stderr
