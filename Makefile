@@ -57,6 +57,7 @@ $(VENV)/core.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) -e .
+	$(BIN)/latentsimplex compile
 	touch $@
 
 $(VENV)/test.stamp: $(VENV)/core.stamp

@@ -1,11 +1,13 @@
 """Compiled loops: kept where they can be, compiled for the process where they cannot, and said so once."""
 
+import gc
 import importlib.util
 import itertools
 import logging
 import resource
 
 import numba
+import numpy as np
 import pytest
 
 from latentsimplex.base import compiled
@@ -100,6 +102,29 @@ def test_a_loop_that_another_calls_is_translated_and_no_more(folder):
     assert not double.signatures  # which lists what machine code was made of
     assert double(3) == 6
     assert len(double.signatures) == 1
+
+
+def test_functions_of_numba_that_a_loop_calls_are_translated_and_serve_others():
+    @compiled.compiled
+    def add_ones(x, n):
+        return x + np.ones((n, n)).sum()
+
+    @numba.njit
+    def add_ones_of_theirs(x, n):
+        return x + np.ones((n, n)).sum()
+
+    assert add_ones(1.0, 3) == 10.0
+    assert add_ones_of_theirs(1.0, 3) == 10.0
+    assert gc.isenabled()
+
+
+def test_errors_of_numbas_functions_are_raised_from_loops():
+    @compiled.compiled
+    def assign(x, y):
+        x[1:] = y
+
+    with pytest.raises(ValueError, match="cannot assign slice"):
+        assign(np.zeros(3), np.zeros(5))
 
 
 def test_other_versions_of_numba_compile_in_their_own_way(monkeypatch):

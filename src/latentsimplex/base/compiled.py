@@ -7,7 +7,7 @@ import it, and nothing else does.
 The first assignment of an array to a slice takes one to two seconds to compile, most of it for what to say if shapes
 differ: loops copy numbers one by one, which is as quick once it is compiled.
 
-Numba by itself makes machine code of every loop, also of one that only others call, and LLVM optimises that again
+Numba by itself makes machine code of every loop and function of its own that loops call, and LLVM optimises that again
 within each of them. Here a loop that compiled code calls is translated and no more; one that Python calls is optimised
 once, as a whole, with all that it calls. This takes Numba's own classes apart, so it is done with the versions that it
 was tried with; with others loops are compiled in Numba's way.
@@ -19,6 +19,7 @@ it, loops are compiled for this process alone.
 
 from __future__ import annotations
 
+import gc
 import logging
 import warnings
 from collections.abc import Callable
@@ -27,10 +28,13 @@ from pickle import UnpicklingError
 from typing import Any
 
 from numba import njit, version_info
+from numba._dynfunc import make_function
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler as NumbasCompiler
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering
 
 logger = logging.getLogger("latentsimplex")
@@ -109,7 +113,10 @@ class Translation(NativeLowering):
         state.library = TranslatedCode(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
-        name = object()  # stands for the machine code that there is none of
+        module, env = state["cr"].fndesc.lookup_module(), state["cr"].env
+        name = make_function(
+            module, state.func_id.func_name, "machine code that there is none of", 0, env, ()
+        )
         state["cr"] = state["cr"]._replace(cfunc=name)
         state.targetctx.insert_user_function(name, state["cr"].fndesc, [state.library])
         return True
@@ -125,7 +132,13 @@ class WholeCompilation(NativeLowering):
         """Translate the loop, optimise it with all that it calls, and make machine code."""
         state.library = WholeCode(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        return bool(super().run_pass(state))
+        state.flags.no_cpython_wrapper = False  # see compile_both_ways
+        super().run_pass(state)
+        for place in state.library._final_module.global_variables:
+            env = lookup_environment(place.name)
+            if env is not None:  # what errors of translated functions are worded with
+                state.library.codegen.set_env(place.name, env)
+        return True
 
 
 def end_with(last: type[NativeLowering]) -> type[CompilerBase]:
@@ -142,13 +155,33 @@ def end_with(last: type[NativeLowering]) -> type[CompilerBase]:
     return Compiler
 
 
-Translator, WholeCompiler = end_with(Translation), end_with(WholeCompilation)
+Translator, Whole = end_with(Translation), end_with(WholeCompilation)
+
+
+class WholeCompiler(Whole):  # type: ignore[misc, valid-type]
+    """The compiler of a loop that Python calls: what it needs of Numba's own functions is translated and no more."""
+
+    def compile_extra(self, function: Any) -> Any:
+        """Return the compiled loop; Numba lets one thread compile at a time."""
+        theirs: Any = NumbasCompiler
+        kept, collects = theirs.define_pipelines, gc.isenabled()
+        theirs.define_pipelines = Translator.define_pipelines
+        gc.disable()  # all that is made is kept until the loop is compiled
+        try:
+            return super().compile_extra(function)
+        finally:
+            theirs.define_pipelines = kept
+            if collects:
+                gc.enable()
 
 
 def compile_both_ways(function: Any, **options: Any) -> Any:
-    """Return the compiled form of a function, which callers that are compiled know in its translated form."""
-    loop: Any = njit(pipeline_class=WholeCompiler, **options)(function)
+    """Return the compiled form of a function, which callers that are compiled know in its translated form.
+
+    Both have the same options until the last pass, because Numba translates its own functions anew for others.
+    """
     plain: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
+    loop: Any = njit(pipeline_class=WholeCompiler, **plain)(function)
     called: Any = njit(pipeline_class=Translator, **plain)(function)
     called._insert = skip  # what Python calls has machine code
     loop.get_call_template, loop.get_overload = called.get_call_template, called.get_overload

@@ -13,7 +13,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from latentsimplex._version import __version__
 from latentsimplex.base.table import Table
 from latentsimplex.base.wording import count_noun
-from latentsimplex.cli import data, fit, predict
+from latentsimplex.cli import compile_loops, data, fit, predict
 from latentsimplex.cli.errors import Commands, check_folder, one_line, written_folder
 from latentsimplex.cli.values import COUNT, FILE
 from latentsimplex.estimator import LatentSimplexPosition, load
@@ -51,6 +51,7 @@ def main() -> None:
     """
 
 
+main.add_command(compile_loops.compile_loops)
 main.add_command(data.data)
 main.add_command(fit.fit)
 main.add_command(predict.predict)
