@@ -36,7 +36,9 @@ def test_clusters_in_a_row_within_a_piece_are_told_apart():
     rng, labels = np.random.default_rng(4), np.arange(210) % 7
     centres = np.vstack([np.zeros(3), 3 * np.eye(3), -3 * np.eye(3)])
     tree = grow(centres[labels] + 0.45 * rng.normal(size=(210, 3)))
-    assert adjusted_rand_score(tree.labels, labels) == 1  # a piece with three in a row would be round if standardised
+    assert (
+        adjusted_rand_score(tree.labels, labels) == 1
+    )  # a piece with three in a row would be round if standardised
 
 
 def test_the_evidence_is_largest_for_the_number_of_clusters_that_is_taken():

@@ -1,8 +1,11 @@
 """Neighbour graphs and their slow modes."""
 
+import warnings
+
 import numpy as np
 import pytest
 
+from latentsimplex.neighbours.nearest_neighbours import search_among
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours, slow_modes
 
 
@@ -12,6 +15,16 @@ def test_neighbours_are_the_nearest_and_never_the_sample_itself():
     distances = np.linalg.norm(X[:, None] - X, axis=-1)
     np.fill_diagonal(distances, np.inf)
     assert np.array_equal(np.sort(near, axis=1), np.sort(np.argsort(distances, axis=1)[:, :5], axis=1))
+
+
+@pytest.mark.parametrize("n_features", [2, 30])
+def test_filters_of_warnings_that_threads_share_are_left_alone(monkeypatch, n_features):
+    X = np.random.default_rng(0).normal(size=(600, n_features))
+    monkeypatch.setattr(warnings, "resetwarnings", lambda: pytest.fail("filters were reset"))
+    assert (
+        find_neighbours(X, 5).shape
+        == search_among(X, np.arange(500), np.arange(500, 600), 5).repeat(6, 0).shape
+    )
 
 
 def test_samples_that_coincide_have_as_many_neighbours_as_others():

@@ -85,6 +85,10 @@ class Margins(NamedTuple):
     broad: float = 1.0
 
 
+ALL_SAMPLES = Margins()
+"""The margins of splits of all samples."""
+
+
 class Split(NamedTuple):
     """A way to cut samples into clusters.
 
@@ -106,7 +110,7 @@ class Split(NamedTuple):
 def find_split(
     tables: Sequence[Any],
     workers: Workers,
-    margins: Margins = Margins(),
+    margins: Margins = ALL_SAMPLES,
     exactly: int | None = None,
     compared: str | None = None,
     n_landmarks: int | None = None,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KDTree, NearestNeighbors
 
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
@@ -32,6 +32,8 @@ from latentsimplex.neighbours.cell_plan import (
 COMPARED, COMPARED_QUICKLY, FEW_NEIGHBOURS = 10_000, 2_000, 50
 """Among no more samples than this all are compared with all, and among fewer where that should be quick, if no more
 than a few neighbours are wanted."""
+TREE_FEATURES, LEAF = 15, 30
+"""The most features in which landmarks are put into a k-d tree, and the samples in a leaf of one."""
 BLOCK = 1 << 22
 """Distances that are held at a time."""
 CHUNK = 1024
@@ -124,6 +126,20 @@ def search_neighbours(coordinates: Array, n_neighbours: int, workers: Workers | 
     return found
 
 
+def search_exactly(points: Array, asked: Array, n_neighbours: int, by_tree: bool) -> tuple[Array, Indices]:
+    """Return distances (m, k) and indices (m, k) of the nearest points, by a k-d tree or by comparing all.
+
+    A tree is asked directly: `NearestNeighbors` would set Python's filters of warnings anew while it asks one, and
+    threads share these.
+
+    >>> search_exactly(np.array([[0.0], [2.0], [5.0]]), np.array([[4.0]]), 2, True)[1].tolist()
+    [[2, 1]]
+    """
+    if by_tree:
+        return KDTree(points, leaf_size=LEAF).query(asked, n_neighbours)
+    return NearestNeighbors(n_neighbors=n_neighbours, algorithm="brute").fit(points).kneighbors(asked)
+
+
 def search_among(
     coordinates: Array, landmarks: Indices, others: Indices, n_neighbours: int, workers: Workers | None = None
 ) -> np.ndarray:
@@ -132,8 +148,8 @@ def search_among(
     Where there are very many samples, nearly all are right.
     """
     if len(coordinates) <= COMPARED:
-        index = NearestNeighbors(n_neighbors=n_neighbours).fit(coordinates[landmarks])
-        return index.kneighbors(coordinates[others], return_distance=False)
+        by_tree = coordinates.shape[1] <= TREE_FEATURES and n_neighbours < len(landmarks) // 2
+        return search_exactly(coordinates[landmarks], coordinates[others], n_neighbours, by_tree)[1]
     workers = workers or Workers(1)
     if workers.device is not None:
         from latentsimplex.neighbours.torch_cells import has_room_to_search, search_among_on_device

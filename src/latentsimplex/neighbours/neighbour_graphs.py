@@ -16,7 +16,6 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from scipy.special import entr
-from sklearn.neighbors import NearestNeighbors
 
 from latentsimplex.base.arrays import fill_missing, has_missing
 from latentsimplex.base.partial_table import PartialTable
@@ -27,6 +26,7 @@ from latentsimplex.neighbours.nearest_neighbours import (
     COMPARED,
     COMPARED_QUICKLY,
     FEW_NEIGHBOURS,
+    search_exactly,
     search_neighbours,
 )
 from latentsimplex.similarity.distances import euclidean_distances
@@ -99,9 +99,8 @@ def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, In
         np.fill_diagonal(distances, np.inf)
         near = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbours]
         return np.take_along_axis(distances, near, axis=1), near
-    algorithm = "kd_tree" if p < FEW_FEATURES and FEW_OF * n_neighbours < n else "brute"
-    found = NearestNeighbors(n_neighbors=min(n_neighbours + 1, n), algorithm=algorithm).fit(coordinates)
-    distances, near = found.kneighbors(coordinates)
+    by_tree = p < FEW_FEATURES and FEW_OF * n_neighbours < n
+    distances, near = search_exactly(coordinates, coordinates, min(n_neighbours + 1, n), by_tree)
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # one of many that coincide: the last one is left out in its place
     return distances[~own].reshape(n, -1), near[~own].reshape(n, -1)
