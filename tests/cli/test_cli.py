@@ -33,6 +33,7 @@ def test_version_and_help():
     assert run("--version").output == f"latentsimplex, version {latentsimplex.__version__}\n"
     commands = run("--help").output.split("Commands:\n")[1].split("\n\n")[0]
     assert [line.split()[0] for line in commands.splitlines()] == [
+        "compile",
         "data",
         "demo",
         "fit",

@@ -6,7 +6,7 @@ from matplotlib.collections import PolyCollection
 from scipy.stats import binomtest
 
 from latentsimplex.plots import plot_reliability
-from latentsimplex.plots.reliability import wilson_interval
+from latentsimplex.plots.uncertainty import wilson_interval
 from latentsimplex.uncertainty.calibration import pair_reliability, reliability_curve
 from made_model import random_model
 from plots.drawn import said

@@ -13,12 +13,11 @@ from latentsimplex.plots.consensus import plot_consensus
 from latentsimplex.plots.known import plot_known
 from latentsimplex.plots.loss import plot_loss
 from latentsimplex.plots.memberships import plot_membership_bars, plot_memberships
-from latentsimplex.plots.reliability import plot_reliability
 from latentsimplex.plots.scatter import plot_cluster_graph, plot_joint, plot_scatter
 from latentsimplex.plots.screening import plot_maxima, plot_screening, plot_top_views
 from latentsimplex.plots.similarity import plot_similarity
 from latentsimplex.plots.simplex import plot_simplex
-from latentsimplex.plots.uncertainty import plot_uncertainty
+from latentsimplex.plots.uncertainty import plot_reliability, plot_uncertainty
 from latentsimplex.plots.view_patterns import plot_presence, plot_view_patterns, plot_weights
 
 __all__ = [
