@@ -15,6 +15,7 @@ SMALL = {
     "hostile_inputs": ["--kinds", "calls", "--only", "form f4"],
     "many_samples": ["neighbours", "--samples", "2500", "--features", "3"],
     "found_views": ["hidden", "--seeds", "1", "--ways", "discover"],
+    "simulated_shapes": ["--only", "small gaussians", "dense and sparse", "--seeds", "1"],
     "peers": ["--samples", "60", "--ways", "ours", "--repeats", "1"],
 }
 """Arguments of the scripts that can be quick."""
@@ -93,6 +94,27 @@ def test_the_hostile_cases_are_many_and_each_has_a_name_of_its_own():
     for kind, least in (("calls", 600), ("files", 240)):
         names = [case.name for case in script.list_cases(kind)]
         assert len(set(names)) == len(names) >= least
+
+
+def test_every_shape_is_a_finite_table_that_its_seed_decides():
+    script = importlib.import_module("simulated_shapes")
+    for name in script.SHAPES:
+        X, labels = script.draw_shape(name, 0)
+        assert np.isfinite(X).all(), name
+        assert labels.shape == (len(X),), name
+        assert np.bincount(labels).min() > 0, name
+        np.testing.assert_array_equal(script.draw_shape(name, 0)[0], X)
+        assert not np.array_equal(script.draw_shape(name, 1)[0], X), name
+
+
+def test_the_table_of_shapes_has_means_over_seeds_and_counts_a_failed_fit_as_nothing_found():
+    script = importlib.import_module("simulated_shapes")
+    good, bad = {"found": 2, "ari": 1.0}, script.score_fit(np.zeros((0, 2)), np.zeros(0), {})
+    assert bad["ari"] == 0
+    assert "error" in bad
+    rows = [{"shape": "a", "n": 9, "k": 2, "default": default, "told": good} for default in (good, bad)]
+    table = script.render_table(rows).splitlines()
+    assert table[2:] == ["| a | 9 | 2 | 2, 0 | 0.50 | 1.00 |", "| mean | | | k in 1 of 2 | 0.500 | 1.000 |"]
 
 
 def test_fused_networks_are_symmetric_and_join_what_each_view_has_apart():

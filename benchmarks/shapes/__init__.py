@@ -1,0 +1,1 @@
+"""Shapes: tables with clusters of many shapes, drawn from a seed."""
