@@ -228,7 +228,9 @@ def grow_tree(
 
     coordinates = compare_views([X for X in tables if find_varying(X).any()], comparison, workers)
     anew = None if comparison == "standardised" else "as they are"
-    further = partial(find, margins=WITHIN, exactly=0, compared=anew)
+    # where their number is given, splits are compared with one another and not with a single cluster
+    margins = WITHIN if bounds.exactly is None else Margins(WITHIN.local, WITHIN.local)
+    further = partial(find, margins=margins, exactly=0, compared=anew)
 
     def look(pieces: list[Indices], parent: int) -> Iterator[Node]:
         def find_each(chosen: list[int]) -> Iterator[Split | None]:
