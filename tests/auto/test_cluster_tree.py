@@ -6,6 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto.cluster_tree import Bounds, believe, grow_tree
 from latentsimplex.base.threads import Workers
+from latentsimplex.base.wide_table import WideTable
 
 
 def grow(*tables, least=1, most=None):
@@ -39,6 +40,14 @@ def test_clusters_in_a_row_within_a_piece_are_told_apart():
     assert (
         adjusted_rand_score(tree.labels, labels) == 1
     )  # a piece with three in a row would be round if standardised
+
+
+def test_pieces_of_a_wide_table_are_split_as_those_of_an_array():
+    rng, labels = np.random.default_rng(0), np.arange(120) % 3
+    shifts = np.array([0.0, 40.0, 41.0])[labels][:, None] * (np.arange(4000) % 2)
+    X = (shifts + rng.normal(size=(120, 4000))) * np.where(np.arange(4000) % 2, 1.0, 1000.0)
+    for table in (X, WideTable(X)):
+        assert adjusted_rand_score(grow(table).labels, labels) == 1
 
 
 def test_the_evidence_is_largest_for_the_number_of_clusters_that_is_taken():

@@ -5,6 +5,7 @@ import importlib.util
 import itertools
 import logging
 import resource
+import sys
 
 import numba
 import numpy as np
@@ -129,6 +130,6 @@ def test_errors_of_numbas_functions_are_raised_from_loops():
 
 def test_other_versions_of_numba_compile_in_their_own_way(monkeypatch):
     monkeypatch.setattr(compiled, "TRIED", ((0, 1), (0, 2)))
-    monkeypatch.setattr(compiled, "compile_both_ways", None)
+    monkeypatch.setitem(sys.modules, "latentsimplex.base.whole_compilation", None)  # it cannot be imported
     loop = compiled.make_compiler(**compiled.COMPILED)(lambda x: 2.0 * x)
     assert loop(3.0) == 6.0

@@ -2,7 +2,8 @@
 
 The strongest split comes first. A split of a piece needs more evidence than one of all samples, since the piece was cut
 out of the same data. Distances within a piece are those between all samples: standardised anew, a piece that is long
-because its clusters lie side by side would be made round. The tree gives the clusters, how many there are, the levels
+because its clusters lie side by side would be made round. In tables of very many features no few of them decide
+its shape, and pieces are standardised anew. The tree gives the clusters, how many there are, the levels
 on the way and the evidence for each number of clusters.
 
 Whether a split is real is itself uncertain, taken or refused. With p the belief in the split that parts two samples,
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from operator import call
 from threading import Lock
 from typing import Any, NamedTuple
@@ -226,15 +227,22 @@ def grow_tree(
     if tell is not None:
         tell(n)
 
-    coordinates = compare_views([X for X in tables if find_varying(X).any()], comparison, workers)
-    anew = None if comparison == "standardised" else "as they are"
+    @cache
+    def place_all() -> list[Any]:
+        """Return coordinates of all samples."""
+        return compare_views([X for X in tables if find_varying(X).any()], comparison, workers)
+
+    anew = comparison == "standardised"
+    of_table = anew and any(map(is_wide, tables))  # coordinates of a wide table are not its features
     # where their number is given, splits are compared with one another and not with a single cluster
     margins = WITHIN if bounds.exactly is None else Margins(WITHIN.local, WITHIN.local)
-    further = partial(find, margins=margins, exactly=0, compared=anew)
+    compared_again = comparison if of_table else None if anew else "as they are"
+    further = partial(find, margins=margins, exactly=0, compared=compared_again)
 
     def look(pieces: list[Indices], parent: int) -> Iterator[Node]:
         def find_each(chosen: list[int]) -> Iterator[Split | None]:
-            return find_splits_of(coordinates, [pieces[i] for i in chosen], further, workers)
+            looked_at = tables if of_table else place_all()
+            return find_splits_of(looked_at, [pieces[i] for i in chosen], further, workers)
 
         every = list(range(len(pieces)))
         splits = find_each(every) if checkpoint is None else recall_splits(checkpoint, find_each, pieces)
@@ -252,7 +260,7 @@ def grow_tree(
             break
         pieces = cut_pieces(nodes[leaf].rows, split, most - len(leaves) + 1)
         if len(pieces) <= split.labels.max():
-            pieces = join_pieces(coordinates, pieces, workers)
+            pieces = join_pieces(place_all(), pieces, workers)
         leaves.remove(leaf)
         leaves += range(len(nodes), len(nodes) + len(pieces))
         nodes += look(pieces, leaf)
@@ -264,7 +272,7 @@ def grow_tree(
         levels.append(Level(labels, evidence[-1]))
     is_broad = bool(taken) and all(split.is_broad for split in taken)
     if bounds.exactly is not None and root.split is not None:
-        cut = partial(cut_into, coordinates, bounds.exactly, levels[-1].labels, workers)
+        cut = partial(cut_into, place_all(), bounds.exactly, levels[-1].labels, workers)
         labels = cut() if checkpoint is None else checkpoint.recall("cut", cut)
         if not np.array_equal(labels, levels[-1].labels):
             levels, is_broad = [levels[0], Level(labels, levels[-1].evidence)], False
@@ -282,7 +290,7 @@ def grow_tree(
 
 
 def find_splits_of(
-    coordinates: Sequence[Any],
+    tables: Sequence[Any],
     pieces: Sequence[Indices],
     find: Callable[..., Split | None],
     workers: Workers,
@@ -290,7 +298,7 @@ def find_splits_of(
     """Yield the split of each piece of the samples, looked at one by one, by several workers where there are some."""
 
     def take(rows: Indices) -> list[Any]:
-        return [Z[rows] for Z in coordinates]
+        return [take_rows(X, rows) for X in tables]
 
     sizes = [len(rows) for rows in pieces]
     if sum(sizes) >= WORTH_SENDING and max(sizes) <= SENT_WHOLE:
@@ -333,6 +341,11 @@ def join_pieces(coordinates: Sequence[Any], pieces: Sequence[Indices], workers: 
     if labels is before:
         return list(pieces)
     return sorted((rows[labels == k] for k in range(len(pieces))), key=len, reverse=True)
+
+
+def is_wide(X: Any) -> bool:
+    """Return whether a view, or what it has of some samples, is a wide table."""
+    return isinstance(X.values if isinstance(X, PartialTable) else X, WideTable)
 
 
 def take_rows(X: Any, rows: Indices) -> Any:

@@ -87,7 +87,8 @@ def pieces_of_task(path: Path | None) -> Iterator[PiecesOnWorker | None]:
             raise TimeoutError("nobody handed out the pieces of the checkpoint")
         yield pieces
     finally:
-        made_here.pop(key, None)
+        if made_here.get(key) is pieces:  # Dask may have begun the task again
+            del made_here[key]
 
 
 def collect_pieces(key: str) -> Pieces | None:

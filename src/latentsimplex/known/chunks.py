@@ -58,8 +58,10 @@ class Chunks(NamedTuple):
 
     def leave_out_doubtful(self) -> Chunks:
         """Return the same without the samples of chunks that are not whole."""
-        doubtful = (self.of_samples >= 0) & ~self.is_whole[self.of_samples]
-        return self._replace(of_samples=np.where(doubtful, UNKNOWN, self.of_samples))
+        of_samples = self.of_samples.copy()
+        tied = np.flatnonzero(of_samples >= 0)
+        of_samples[tied[~self.is_whole[of_samples[tied]]]] = UNKNOWN
+        return self._replace(of_samples=of_samples)
 
     def tally(self, rows: Indices) -> Indices:
         """Return how many of some samples are in each chunk (C,)."""
@@ -141,9 +143,10 @@ def move_samples(merged: Indices, n: int, nearby: list[dict[int, float]]) -> Ind
     [0, 0, 0, 3]
     """
     merged, free = merged.tolist(), len(merged)
+    linked = [i for i in range(n) if nearby[i]]
     for _ in range(MOVES):
         has_moved = False
-        for i in range(n):
+        for i in linked:
             told: dict[int, float] = {merged[i]: 0.0}
             for k, weight in nearby[i].items():
                 told[merged[k]] = told.get(merged[k], 0.0) + weight

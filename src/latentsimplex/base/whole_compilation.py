@@ -1,0 +1,134 @@
+"""Compilation of a loop as a whole, in less time: what it calls is translated and no more, and optimised within it.
+
+Numba by itself makes machine code of every loop and function of its own that loops call, and LLVM optimises that again
+within each of them. Here a loop that compiled code calls is translated and no more; one that Python calls is optimised
+once, with all that it calls. This takes Numba's own classes apart, so it is done with the versions that it was tried
+with (:mod:`latentsimplex.base.compiled`).
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from numba import njit
+from numba._dynfunc import make_function
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler as NumbasCompiler
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.environment import lookup_environment
+from numba.core.typed_passes import NativeLowering
+
+
+class TranslatedCode(JITCodeLibrary):
+    """Code of a loop that stays as it was translated, for callers to link in."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave functions as they are."""
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Leave the module as it is."""
+
+    def _finalize_final_module(self) -> None:
+        """Make no machine code."""
+        self._finalized = True
+
+
+class WholeCode(JITCodeLibrary):
+    """Code of a loop that is optimised once, when all that it calls has been linked in."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave functions as they are until the module is whole."""
+        module.data_layout = self._codegen._data_layout
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Translation(NativeLowering):
+    """The last pass over a loop that is called by others."""
+
+    _name = "latentsimplex_translation"
+
+    def run_pass(self, state: Any) -> bool:
+        """Translate the loop, and tell Numba where callers find it."""
+        state.library = TranslatedCode(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        module, env = state["cr"].fndesc.lookup_module(), state["cr"].env
+        name = make_function(
+            module, state.func_id.func_name, "machine code that there is none of", 0, env, ()
+        )
+        state["cr"] = state["cr"]._replace(cfunc=name)
+        state.targetctx.insert_user_function(name, state["cr"].fndesc, [state.library])
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class WholeCompilation(NativeLowering):
+    """The last pass over a loop that Python calls."""
+
+    _name = "latentsimplex_whole_compilation"
+
+    def run_pass(self, state: Any) -> bool:
+        """Translate the loop, optimise it with all that it calls, and make machine code."""
+        state.library = WholeCode(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        state.flags.no_cpython_wrapper = False  # see compile_both_ways
+        super().run_pass(state)
+        for place in state.library._final_module.global_variables:
+            env = lookup_environment(place.name)
+            if env is not None:  # what errors of translated functions are worded with
+                state.library.codegen.set_env(place.name, env)
+        return True
+
+
+def end_with(last: type[NativeLowering]) -> type[CompilerBase]:
+    """Return Numba's compiler with another last pass."""
+
+    class Compiler(CompilerBase):
+        def define_pipelines(self) -> list[Any]:
+            passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+            passes.passes = [(last if kind is NativeLowering else kind, name) for kind, name in passes.passes]
+            passes._finalized = False
+            passes.finalize()
+            return [passes]
+
+    return Compiler
+
+
+Translator, Whole = end_with(Translation), end_with(WholeCompilation)
+
+
+class WholeCompiler(Whole):  # type: ignore[misc, valid-type]
+    """The compiler of a loop that Python calls: what it needs of Numba's own functions is translated and no more."""
+
+    def compile_extra(self, function: Any) -> Any:
+        """Return the compiled loop; Numba lets one thread compile at a time."""
+        theirs: Any = NumbasCompiler
+        kept, collects = theirs.define_pipelines, gc.isenabled()
+        theirs.define_pipelines = Translator.define_pipelines
+        gc.disable()  # all that is made is kept until the loop is compiled
+        try:
+            return super().compile_extra(function)
+        finally:
+            theirs.define_pipelines = kept
+            if collects:
+                gc.enable()
+
+
+def compile_both_ways(function: Any, **options: Any) -> Any:
+    """Return the compiled form of a function, which callers that are compiled know in its translated form.
+
+    Both have the same options until the last pass, because Numba translates its own functions anew for others.
+    """
+    plain: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
+    loop: Any = njit(pipeline_class=WholeCompiler, **plain)(function)
+    called: Any = njit(pipeline_class=Translator, **plain)(function)
+    called._insert = skip  # what Python calls has machine code
+    loop.get_call_template, loop.get_overload = called.get_call_template, called.get_overload
+    return loop
+
+
+def skip(*_: Any) -> None:
+    """Do nothing."""
