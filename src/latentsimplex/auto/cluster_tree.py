@@ -2,9 +2,10 @@
 
 The strongest split comes first. A split of a piece needs more evidence than one of all samples, since the piece was cut
 out of the same data. Distances within a piece are those between all samples: standardised anew, a piece that is long
-because its clusters lie side by side would be made round. In tables of very many features no few of them decide
-its shape, and pieces are standardised anew. The tree gives the clusters, how many there are, the levels
-on the way and the evidence for each number of clusters.
+because its clusters lie side by side would be made round. Where clusters lie far apart, standardising anew shows finer
+ones, so that both are looked at. In tables of very many features no few of them decide the shape of a piece, which is
+standardised anew alone. The tree gives the clusters, how many there are, the levels on the way and the evidence for
+each number of clusters.
 
 Whether a split is real is itself uncertain, taken or refused. With p the belief in the split that parts two samples,
 they are together with probability 1 - p, so that one cluster is not certain where groups are possible.
@@ -232,12 +233,14 @@ def grow_tree(
         """Return coordinates of all samples."""
         return compare_views([X for X in tables if find_varying(X).any()], comparison, workers)
 
-    anew = comparison == "standardised"
-    of_table = anew and any(map(is_wide, tables))  # coordinates of a wide table are not its features
+    of_table = False
+    again: str | None = "as they are"
+    if comparison == "standardised":
+        of_table = any(map(is_wide, tables))  # coordinates of a wide table are not its features
+        again = comparison if of_table else None  # None is both ways
     # where their number is given, splits are compared with one another and not with a single cluster
     margins = WITHIN if bounds.exactly is None else Margins(WITHIN.local, WITHIN.local)
-    compared_again = comparison if of_table else None if anew else "as they are"
-    further = partial(find, margins=margins, exactly=0, compared=compared_again)
+    further = partial(find, margins=margins, exactly=0, compared=again)
 
     def look(pieces: list[Indices], parent: int) -> Iterator[Node]:
         def find_each(chosen: list[int]) -> Iterator[Split | None]:

@@ -103,9 +103,8 @@ def find_shared_clusters(
         tree = views.tree_of_all(own)
         if tree.n_clusters == 1 and own != members:
             tree = views.tree_of_all(members)
-        clustered += (
-            [ClusteredViews(members, tree)] if tree.n_clusters > 1 else []
-        )  # some have none, all told
+        if tree.n_clusters > 1:  # some have none, all told
+            clustered.append(ClusteredViews(members, tree))
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
     taken = {v for group in clustered for v in group.members}
     left = tuple(v for v in range(len(tables)) if v not in taken)

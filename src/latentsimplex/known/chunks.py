@@ -5,7 +5,7 @@ by correlation clustering: a must-link speaks for one class with its weight, a c
 that most speaks for are merged, again and again, until nothing speaks for any. What chunks are told of others adds
 up as they grow, and outvotes wrong links (greedy additive edge contraction: Keuper et al., 2015). Each sample then
 moves to the chunk that its links speak for most, for as long as some do. Where many links are wrong, chunks may hold
-samples of several classes: these are not whole, because most ties lead out of them, or many links within part them.
+samples of several classes: these are not whole, because most ties lead out of them.
 
 The samples of a class are tied to a node of its own, and such nodes are never in one chunk: a sample whose links speak
 against its label leaves it.
@@ -25,9 +25,6 @@ from latentsimplex.known.known_samples import HARD, UNKNOWN, Known, Links
 TIES_FIRST = 1 + 1e-9
 """A must-link counts more than a cannot-link by this, and a label more than a must-link: of as many that tie and that
 part, the latter are errors."""
-FEW_PARTED = 0.25
-"""Links within a chunk that part it, for each that ties it, up to which it is believed. Where a tenth of all links are
-wrong one in nine does; in a chunk of two classes, one with a third as many samples as the other, six in ten."""
 MOVES = 20
 """Times that each sample is looked at for a move, at most; few are moved after the first."""
 
@@ -97,24 +94,20 @@ def tie_samples(known: Known) -> Chunks:
     of_samples = np.full(n, UNKNOWN, dtype=np.intp)
     numbers, of_samples[named] = np.unique(merged[named], return_inverse=True)
     links = add_up_links(of_samples, must, cannot, len(numbers))
-    return Chunks(of_samples, links, np.isin(numbers, merged[n:]), find_whole(merged, tied, cannot)[numbers])
+    return Chunks(of_samples, links, np.isin(numbers, merged[n:]), find_whole(merged, tied)[numbers])
 
 
-def find_whole(merged: Indices, tied: Links, cannot: Links) -> np.ndarray:
-    """Return which components have no more ties to others than within, and few links that part them, by their number.
+def find_whole(merged: Indices, tied: Links) -> np.ndarray:
+    """Return which components have no more ties to others than within, by their number.
 
-    >>> ties, none = Links(np.array([[0, 1], [1, 2]]), np.ones(2)), Links(np.empty((0, 2), dtype=int), np.empty(0))
-    >>> find_whole(np.array([0, 0, 2]), ties, none).tolist()
+    >>> find_whole(np.array([0, 0, 2]), Links(np.array([[0, 1], [1, 2]]), np.ones(2))).tolist()
     [True, True, False]
     """
-    ends = merged[cannot.pairs]
-    inside = ends[:, 0] == ends[:, 1]
-    parting = np.bincount(ends[inside, 0], weights=cannot.weights[inside], minlength=len(merged))
     ends = merged[tied.pairs]
     inside = ends[:, 0] == ends[:, 1]
     within = np.bincount(ends[inside, 0], weights=tied.weights[inside], minlength=len(merged))
     leaving = np.bincount(ends[~inside].ravel(), np.repeat(tied.weights[~inside], 2), minlength=len(merged))
-    return np.asarray((within >= leaving) & (parting <= FEW_PARTED * within))
+    return np.asarray(within >= leaving)
 
 
 def add_up_links(of_samples: Indices, must: Links, cannot: Links, n_chunks: int) -> csr_matrix:
