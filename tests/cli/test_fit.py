@@ -553,6 +553,16 @@ def test_without_a_number_of_clusters_there_is_no_bound(tmp_path):
     assert load(tmp_path / "out" / "fit.model").n_clusters == "auto"
 
 
+def test_exactly_as_many_clusters_as_are_asked_for(archive, tmp_path):
+    asked = ("fit", archive, "--clusters", 4, "--out", tmp_path / "fit")
+    done = run(*asked, "--min-clusters", 4, "--quiet")
+    assert done.exit_code == 0, done.output
+    assert load(tmp_path / "fit" / "fit.model").n_clusters_.tolist() == [4, 4]
+    refused = run(*asked, "--min-clusters", 5)
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+    assert "--min-clusters 5 is more than --clusters 4" in refused.stderr
+
+
 def test_a_checkpoint_is_gone_on_from(archive, tmp_path, monkeypatch):
     folder, out = tmp_path / "kept", tmp_path / "fit"
     command = ("fit", archive, *QUICK, "--out", out, "--checkpoint", folder)

@@ -136,3 +136,20 @@ def test_data_are_not_written_over(fitted, tmp_path):
     result = run("predict", fitted / "fit" / "fit.model", file, "--out", tmp_path)
     assert result.exit_code == 2
     assert "would be overwritten" in result.output
+
+
+def test_samples_may_be_absent_from_files_as_they_were_in_the_fit(tmp_path):
+    _, blood, urine = two_views(60, 0)
+    names = [f"s{i}" for i in range(60)]
+    files = [
+        write_csv(tmp_path / "blood.csv", blood, ["b0", "b1", "b2"], names=names),
+        write_csv(tmp_path / "urine.csv", urine[:40], ["u0", "u1"], names=names[:40]),
+    ]
+    refused = run("fit", *files, "--out", tmp_path / "fit")
+    assert "fit with --join inner to keep those that all views have, or with --join outer" in refused.output
+    fit = run("fit", *files, "--join", "outer", "--out", tmp_path / "fit", "--quiet")
+    assert fit.exit_code == 0, fit.output
+    result = run("predict", tmp_path / "fit" / "fit.model", *files, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    found = [row["consensus"] for row in read_csv(tmp_path / "out" / "predicted_labels.csv")]
+    assert found == [row["consensus"] for row in read_csv(tmp_path / "fit" / "labels.csv")]

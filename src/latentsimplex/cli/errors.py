@@ -14,6 +14,16 @@ import click
 from latentsimplex.base.interruption import INTERRUPTED
 from latentsimplex.base.whole_files import whole_folder
 
+OPTIONS = {
+    "n_clusters": "--clusters",
+    "min_clusters": "--min-clusters",
+    "missing": "--missing",
+    "join": "--join",
+}
+"""What parameters of the estimator that errors name are called on the command line."""
+PARAMETER = re.compile(rf"""\b({"|".join(OPTIONS)})=(["']?)(\w+)\2""")
+"""A parameter and its value, as errors name them."""
+
 
 @contextmanager
 def one_line(*kinds: type[Exception]) -> Iterator[None]:
@@ -25,10 +35,11 @@ def one_line(*kinds: type[Exception]) -> Iterator[None]:
 
 
 def _sentence(error: Exception) -> str:
-    """Return what an error says in one line; what the system says of a path gets words around it."""
+    """Return what an error says in one line, with options for parameters and words around what the system says."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{os.fspath(error.filename)!r} cannot be used ({error.strerror.lower()}): give another path."
-    return " ".join(str(error).split()) or "There is not enough memory: give fewer samples or features."
+    said = " ".join(str(error).split()) or "There is not enough memory: give fewer samples or features."
+    return PARAMETER.sub(lambda found: f"{OPTIONS[found[1]]} {found[3]}", said)
 
 
 def check_folder(out: Path) -> None:

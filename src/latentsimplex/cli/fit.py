@@ -68,6 +68,13 @@ ENDING = (
     metavar="N",
     help="The most clusters that a pattern may have; without it as many as there is evidence for.",
 )
+@click.option(
+    "--min-clusters",
+    type=COUNT,
+    default=1,
+    metavar="N",
+    help="The fewest clusters where there are any; the same number as --clusters is exactly so many.",
+)
 @click.option("--patterns", type=COUNT, default=10, metavar="N", help="The most patterns that there may be.")
 @click.option(
     "--similarity",
@@ -144,6 +151,7 @@ def fit(
     no_index: bool,
     drop: tuple[str, ...],
     clusters: int | None,
+    min_clusters: int,
     patterns: int,
     similarity: str,
     missing: str,
@@ -218,6 +226,7 @@ def fit(
         model = LatentSimplexPosition(
             clusters or "auto",
             patterns,
+            min_clusters=min_clusters,
             views=given.views,
             missing=missing,
             join=join,

@@ -76,9 +76,12 @@ def predict(
     results = fitted.results_
     with written_folder(out, WRITTEN.fullmatch) as part:
         with one_line(OSError, ValueError, ImportError, MemoryError), warnings_as_lines():
-            roles, missing = ColumnRoles(index, no_index, drop), results.settings.get("missing", "raise")
+            roles = ColumnRoles(index, no_index, drop)
+            fit_with = {
+                name: results.settings[name] for name in ("missing", "join") if name in results.settings
+            }
             try:
-                given = read_data(files, views, layer, roles, missing=missing)
+                given = read_data(files, views, layer, roles, **fit_with)
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
             found = predict_samples(
