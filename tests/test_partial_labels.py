@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex import LatentSimplexPosition, load
+from latentsimplex.datasets import running_example
 from latentsimplex.model.joint_losses import BlockModel, CovariatePrior
 
 N = 150
@@ -95,6 +96,21 @@ def test_hard_links_are_kept_to(far_apart):
         assert all(labels[i] == labels[j] for i, j in ties)
         assert all(labels[i] != labels[j] for i, j in parts)
     assert model.known_.link_doubts.tolist() == [0, 0, 0, 0]
+
+
+def test_the_consensus_of_several_patterns_keeps_to_hard_links():
+    views = running_example(n_samples=90, separation=7, random_state=0).views
+    alone = fit(views)
+    i, j, k = (np.flatnonzero(alone.labels_ == c)[0] for c in range(3))
+    twin = np.flatnonzero(alone.labels_ == 0)[1]
+    model = fit(views, must_link=([(i, j)], np.inf), cannot_link=([(i, twin), (j, k)], np.inf))
+    labels = model.labels_
+    assert model.n_patterns_ == 2
+    assert labels[i] == labels[j]
+    assert labels[i] != labels[twin]
+    assert labels[j] != labels[k]
+    others = np.setdiff1d(np.arange(90), [i, j, k, twin])
+    assert adjusted_rand_score(labels[others], alone.labels_[others]) == 1
 
 
 def test_wrong_soft_links_are_doubted_and_named(far_apart):

@@ -47,5 +47,7 @@ def test_soft_links_change_nothing_here():
 
 
 def test_more_parted_samples_than_clusters():
-    with pytest.raises(ValueError, match="cannot_link parts samples that 2 clusters cannot keep apart"):
+    with pytest.raises(
+        ValueError, match="2 clusters cannot keep apart: give min_clusters, and n_clusters if"
+    ):
         assign_apart(np.zeros((3, 2)), np.array([[0, 1], [0, 2], [1, 2]]))

@@ -81,8 +81,8 @@ def assign_apart(logs: Array, parted: Indices) -> dict[int, int]:
         place -= 1
         if place < 0 or steps > MOST_STEPS:
             raise ValueError(
-                f"cannot_link parts samples that {g} clusters cannot keep apart: give min_clusters a larger number, or "
-                "these links a finite weight."
+                f"cannot_link parts samples that {g} clusters cannot keep apart: give min_clusters, and "
+                "n_clusters if it is given, a larger number, or these links a finite weight."
             )
         chosen.pop(order[place])
     return dict(sorted(chosen.items()))

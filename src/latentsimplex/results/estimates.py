@@ -15,9 +15,10 @@ from latentsimplex.auto.cluster_tree import ClusterTree, Level
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.views import Views
 from latentsimplex.known.findings import find_known
+from latentsimplex.known.hard_links import keep_to_links
 from latentsimplex.known.known_samples import Known
 from latentsimplex.model.problem import State, drop_unused_columns, used_columns
-from latentsimplex.results.consensus import form_consensus, weigh_views
+from latentsimplex.results.consensus import Consensus, form_consensus, weigh_views
 from latentsimplex.results.joint_labels import joint_labels, match_labels
 from latentsimplex.results.results import Results, Stage, find_placed
 from latentsimplex.search.multistart import Search
@@ -82,9 +83,12 @@ def assemble_results(
     patterns = (estimates.view_patterns, estimates.memberships)
     weights = None if trees is None else weigh_views(*patterns)
     consensus = form_consensus(*patterns, names, weights, averaged=averaged)
-    clustered = [l for l, W in enumerate(estimates.memberships) if W.shape[1] > 1]
-    if findings is not None and len(findings.kept) and clustered == [findings.pattern]:
-        consensus = replace(consensus, labels=pattern_labels[clustered[0]])
+    if known is not None and findings is not None and len(findings.kept):
+        clustered = [l for l, W in enumerate(estimates.memberships) if W.shape[1] > 1]
+        if clustered == [findings.pattern]:
+            consensus = replace(consensus, labels=pattern_labels[clustered[0]])
+        else:
+            consensus = keep_consensus_to_links(consensus, known)
     return Results(
         view_names=names,
         sample_names=None if views.sample_names is None else np.array(views.sample_names, dtype=object),
@@ -132,6 +136,30 @@ def label_patterns(memberships: list[Array], placed: np.ndarray | None) -> np.nd
     for labels, W, seen in zip(found, memberships, placed, strict=True):
         labels[seen] = joint_labels(W[seen])
     return found
+
+
+def keep_consensus_to_links(consensus: Consensus, known: Known) -> Consensus:
+    """Return a consensus whose labels keep to links of infinite weight; only samples of such links move.
+
+    They go where they are together with the samples of a cluster most, on average, of what the links allow.
+
+    >>> from latentsimplex.known.known_samples import Links
+    >>> W = np.array([[1, 0], [1, 0], [0, 1], [0.4, 0.6]])
+    >>> consensus = form_consensus(np.array([0]), [W], ["a"])
+    >>> tied = Known(np.empty(0), np.full(4, -1), must=Links(np.array([[0, 3]]), np.array([np.inf])))
+    >>> consensus.labels.tolist(), keep_consensus_to_links(consensus, tied).labels.tolist()
+    ([0, 0, 1, 1], [0, 0, 1, 0])
+    """
+    labels = consensus.labels
+    must, cannot = (links.pairs[np.isinf(links.weights)] for links in (known.must, known.cannot))
+    tied, parted = (np.diff(labels[pairs])[:, 0] for pairs in (must, cannot))
+    if not tied.any() and parted.all():
+        return consensus
+    inside = np.eye(consensus.n_clusters)[labels]
+    W = keep_to_links(consensus.coassignment @ (inside / inside.sum(axis=0)), known)
+    linked, labels = np.unique(np.concatenate([must, cannot])), labels.copy()
+    labels[linked] = W[linked].argmax(axis=1)
+    return replace(consensus, labels=np.unique(labels, return_inverse=True)[1])
 
 
 def find_trees(
