@@ -127,8 +127,9 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         What each stage of the fit used: similarity, divergence, response, penalty, temperature, evidence for
         clusters (:class:`latentsimplex.results.Stage`).
     levels_, evidence_ : list of lists of (labels, evidence), list of arrays
-        The clusters of each pattern from coarse to fine, and what speaks for 1, 2, ... of them, in nats a sample; empty
-        where it was not measured: among more than twelve views, or with a similarity of one's own.
+        The clusters of each pattern from coarse to fine, and what speaks for 1, 2, ... of them, in nats a sample. Where
+        that was not measured, among more than twelve views or with a similarity of one's own, ``evidence_`` is empty
+        and the levels, one cluster and the clusters found, have an evidence of 0.
     similarity_ : kernel
         What the last stage compared the samples of each view with.
     temperature_ : float
@@ -355,9 +356,7 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
 
     def __sklearn_clone__(self) -> LatentSimplexPosition:
         """Return an unfitted estimator with the same parameters; a client is shared, as there is no copy of one."""
-        plain = copy(self)
-        plain.engine = None
-        clone = BaseEstimator.__sklearn_clone__(plain)
+        clone = BaseEstimator.__sklearn_clone__(copy(self))  # which leaves the client out
         clone.engine = self.engine
         return clone
 

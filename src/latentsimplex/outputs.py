@@ -23,6 +23,12 @@ class GivesOutputs:
     """The methods of a fitted estimator that write what was found, or return it as data frames."""
 
     results_: Results
+    engine: Any
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickle and copy keep: all but a client of a cluster, which belongs to one process."""
+        state: Any = super().__getstate__()
+        return state if isinstance(self.engine, str) else {**state, "engine": None}
 
     def save(self, path: str | os.PathLike[str], predict: bool = True) -> None:
         """Write the fitted model to one file, without pickle; :func:`latentsimplex.load` reads it.

@@ -1,8 +1,10 @@
 """Fits on the workers of a cluster: what they find, who does the work, and what a lost worker changes."""
 
 import os
+import pickle
 import signal
 import time
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -155,3 +157,7 @@ def test_a_client_is_shared_and_never_stored(client, data, tmp_path):
     assert again.engine is None
     assert np.array_equal(again.labels_, model.labels_)
     assert clone(model).get_params(deep=False) == model.get_params(deep=False)
+    for copied in (pickle.loads(pickle.dumps(model)), deepcopy(model)):
+        assert copied.engine is None
+        assert np.array_equal(copied.labels_, model.labels_)
+    assert model.engine is client
