@@ -488,7 +488,8 @@ def test_missing_cells_are_refused_unless_they_are_allowed():
         LatentSimplexPosition().fit(X)
     X[4] = np.nan
     with pytest.raises(
-        ValueError, match=r"no value for 1 sample\(s\), such as sample 4: drop it from every view"
+        ValueError,
+        match=r'no value for 1 sample\(s\), such as sample 4: drop it from every view or.*join="outer"',
     ):
         LatentSimplexPosition(missing="pairwise").fit(X)
     X[4], X[:, 2] = 0, np.nan

@@ -1,6 +1,7 @@
 """New samples in any form, read as the views of a fit were; what is wrong with them in one sentence."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -149,6 +150,13 @@ def test_bad_samples_are_one_sentence(fitted, new, message):
 def test_bad_tables_are_one_sentence(new, message):
     with pytest.raises(ValueError, match=message):
         read(named(np.arange(12).reshape(4, 3), "xyz"), new, ["b", "a", "b"])
+
+
+@pytest.mark.parametrize("new", [None, pd.DataFrame(index=["s"])])
+def test_one_table_that_is_none_lacks_every_view(new):
+    fitted = named(np.arange(12).reshape(4, 3), "xyz")
+    with pytest.raises(ValueError, match="The new samples lack every view: give at least one"):
+        read(fitted, new, ["b", "a", "b"])
 
 
 def test_a_sample_that_no_view_has_is_named(arrays):

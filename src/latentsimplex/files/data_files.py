@@ -178,11 +178,14 @@ def _check_finite(table: NamedTable, which: str) -> None:
         return
     i, j = int(rows[0]), int(columns[0])
     sample = f"row {i + 1}" if table.index is None else f"sample {table.index[i]!r}"
-    what = "nothing" if is_missing(values[i, j]) else "an infinite number"
+    what, instead = "an infinite number", "replace it by a finite one"
+    if is_missing(values[i, j]):
+        what = "nothing"
+        instead = "fit with --missing pairwise to compare samples on the columns that both have, fill it in"
     others = "" if len(rows) == 1 else f", the first of {len(rows):,} such cells"
     raise ValueError(
-        f"{which} has {what} in the column {table.columns[j]!r} of {sample}{others}: compare samples on the columns "
-        "that both have with --missing pairwise, fill it in, or drop the sample from every view."
+        f"{which} has {what} in the column {table.columns[j]!r} of {sample}{others}: {instead}, or drop the sample "
+        "from every view."
     )
 
 

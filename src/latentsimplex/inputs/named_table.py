@@ -142,9 +142,10 @@ def match_rows(tables: Sequence[str], names: Sequence[list[str] | None], join: s
     elif join == "inner":
         samples = [name for name in samples if all(name in place for place in places.values())]
         if len(samples) < 2:
+            found = f"{count_noun(len(samples), 'sample')} of {tables[first]} {'is' if samples else 'are'}"
             raise ValueError(
-                f"{count_noun(len(samples), 'sample')} of {tables[first]} is in all views: name samples alike in all "
-                'views, or keep those that only some have with join="outer".'
+                f"{found} in all views: name samples alike in all views, or keep those that only some have with "
+                'join="outer".'
             )
     for i, own in named.items():
         if own != samples:
@@ -175,8 +176,8 @@ def _check_same_samples(first: str, samples: list[str], second: str, others: lis
     else:
         problem = f"{first} lacks {len(extra)} of the {len(others)} samples of {second}, such as {extra[0]!r}"
     raise ValueError(
-        f'{problem}: name samples alike in all views, or keep those that all views have with join="inner", or all of '
-        'them with join="outer".'
+        f'{problem}: name samples alike in all views, or fit with join="inner" to keep those that all views have, or '
+        'with join="outer" to keep all of them.'
     )
 
 

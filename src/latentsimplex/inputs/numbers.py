@@ -22,6 +22,11 @@ CATEGORIES, TEXT = {"category", "Categorical", "Enum"}, {"string", "str", "objec
 """What pandas and polars call types of categories, and types of text; objects may be anything."""
 NUMBERS = "biuf"
 """NumPy's letters for the kinds of numbers."""
+INSTEAD_OF_NAN = (
+    'fit with missing="pairwise" to compare samples on the features that both have, fill them in (for instance with '
+    "sklearn.impute)"
+)
+"""What errors say to do about missing cells."""
 
 
 def read_numbers(data: Any, label: str) -> Any:
@@ -225,6 +230,11 @@ def _is_number(value: Any) -> bool:
 
 def _as_array(data: Any, label: str) -> np.ndarray:
     """Return data as an array of whatever type NumPy finds."""
+    if data is None:
+        raise ValueError(
+            f"{label} is None: give a table with a row per sample, or leave the view out. Only predict takes None, for "
+            "a view that new samples lack."
+        )
     # NumPy would ask others for item after item, which of a MuData takes minutes
     if isinstance(data, Iterable) or hasattr(data, "__getitem__"):
         known = isinstance(data, (list, tuple, str, bytes)) or hasattr(data, "__array__")
@@ -285,12 +295,13 @@ def check_values(values: Array, label: str) -> None:
     """Raise ValueError for numbers that are not finite, or so large that their squares overflow."""
     finite = np.isfinite(values)
     if not finite.all():
-        kind = "NaN" if np.isnan(values).any() else "infinity (inf)"
+        kind, instead = "infinity (inf)", "replace them by numbers"
+        if np.isnan(values).any():
+            kind, instead = "NaN", INSTEAD_OF_NAN
         count = int((~finite).sum())
         raise ValueError(
-            f"{label} contains {kind}: {count} of its {values.size} values are not finite numbers; "
-            'compare samples on the features that both have with missing="pairwise", fill them in (for instance with '
-            "sklearn.impute), or drop those samples from every view."
+            f"{label} contains {kind}: {count} of its {values.size} values are not finite numbers; {instead}, or drop "
+            "those samples from every view."
         )
     if not are_moderate(values):
         raise _too_large(label) if np.abs(values).max() > LARGEST else _too_small(label)
@@ -298,7 +309,8 @@ def check_values(values: Array, label: str) -> None:
 
 def _check_known(table: Array, label: str) -> None:
     """Refuse a table with samples or features of which every cell is missing."""
-    for axis, what, instead in ((1, "sample", "drop it from every view"), (0, "feature", "leave it out")):
+    absent = 'drop it from every view or, where rows have names, from this one, and fit with join="outer"'
+    for axis, what, instead in ((1, "sample", absent), (0, "feature", "leave it out")):
         empty = np.flatnonzero(np.isnan(table).all(axis=axis))
         if table.size and len(empty):
             raise ValueError(

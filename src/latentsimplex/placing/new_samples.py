@@ -78,6 +78,8 @@ def read_new_samples(
     if whole is not None:
         data = _find_table(data, view_names)
     parts, labels, rows = _find_parts(data, given, list(view_names), whole)
+    if all(part is None for part in parts):
+        raise ValueError("The new samples lack every view: give at least one.")
     tables = [
         None if part is None else _read_view(part, own, label, name, missing)
         for part, own, label, name in zip(parts, given, labels, view_names, strict=True)
@@ -116,10 +118,9 @@ def _find_parts(
             )
     else:
         table = open_part(data, "X")
-        found, labels = _cut_table(table, given, names, whole), ["X"] * len(names)
+        found = [None] * len(names) if table is None else _cut_table(table, given, names, whole)
+        labels = ["X"] * len(names)
         return found, labels, names_of_rows([table]) * sum(part is not None for part in found)
-    if all(part is None for part in found):
-        raise ValueError("The new samples lack every view: give at least one.")
     found = [
         None if part is None else open_part(part, label) for part, label in zip(found, labels, strict=True)
     ]
