@@ -40,7 +40,7 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     n_clusters, n_patterns : "auto" or int
         The most clusters of a pattern, and patterns: "auto" is as many as the data show, up to ten patterns.
     min_clusters : int
-        The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k. For up to 12 views.
+        The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k.
     views : "whole", "columns", "discover", one label per column, or a dict
         How a single 2-D table is cut into views. "discover" finds them: columns that show clusters together, grouped by
         which clusters, and others in none (``view_columns_``). Columns with one label form a view. A pandas Series or a

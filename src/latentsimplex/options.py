@@ -143,11 +143,9 @@ class Options:
 
     def check_search(self) -> None:
         """Raise ValueError for what a search other than by splits does not keep to."""
-        where = f'in up to {FEW_VIEWS} views with similarity="auto" and penalty="auto"'
         if isinstance(self.n_landmarks, int):
+            where = f'in up to {FEW_VIEWS} views with similarity="auto" and penalty="auto"'
             raise ValueError(f'n_landmarks={self.n_landmarks} is used {where}: leave it at "auto" here.')
-        if self.min_clusters > 1:
-            raise ValueError(f"min_clusters={self.min_clusters} is kept to {where}: leave it at 1 here.")
 
 
 def resolve_options(parameters: Mapping[str, Any]) -> Options:

@@ -53,6 +53,7 @@ from latentsimplex.placing.references import References, keep_references
 from latentsimplex.progress import show_progress
 from latentsimplex.results.estimates import assemble_results
 from latentsimplex.results.results import Results
+from latentsimplex.search.least_clusters import cut_into_least, refit_with_clusters
 from latentsimplex.search.multistart import Search, search_from_starts
 from latentsimplex.search.runs import (
     NATS_AT_LAST,
@@ -273,7 +274,7 @@ def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | N
     def search_among(problem: Problem, informative: Indices) -> Search | None:
         if not len(informative):
             return None
-        return search_from_starts(
+        search = search_from_starts(
             problem,
             fitting.n_clusters,
             min(fitting.n_patterns, len(informative)),
@@ -284,8 +285,12 @@ def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | N
             # memberships that only say where a refinement begins need not be known so well
             nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
         )
+        return search if least == 1 else cut_into_least(problem, search, least)
 
+    least = min(fitting.options.min_clusters, fitting.views.n_samples)
     search, informative, stage = fitting.ask("search", reading, members, search_among)
+    if search is not None and search.is_against:
+        stage = replace(stage, evidence=0.0)
     members = None if search is None else members
     return Found(search, informative, informative, members, reading, (stage,))
 
@@ -307,11 +312,12 @@ def refine_memberships(fitting: Fitting, found: Found) -> Found:
     choices = choices.for_coassignments() if kernel.scale == "local" else choices
     kernel = kernel.for_refinement(mean_coassignment(before))
     reading = Reading(choices, kernel, fitting.measure_temperatures(choices, kernel))
+    refit = refit_on_second_similarity if fitting.options.min_clusters == 1 else refit_with_clusters
     fit, informative, stage = fitting.ask(
         "refinement",
         reading,
         members,
-        lambda problem, _: refit_on_second_similarity(problem, before, fitting.listener.follow(0)),
+        lambda problem, _: refit(problem, before, fitting.listener.follow(0)),
         None,
         fitting.follow(before, found.informative),
     )

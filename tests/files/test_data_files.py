@@ -107,9 +107,15 @@ def test_compressed_text_that_is_cut_or_no_such_thing(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([[1, 2], ["", 4], [5, 6]], "data.csv has nothing in the column 'a' of row 2: fit with --missing pairwise to compare"),
+        (
+            [[1, 2], ["", 4], [5, 6]],
+            "data.csv has nothing in the column 'a' of row 2: fit with --missing pairwise to compare",
+        ),
         ([[1.5, "NA"], [3, "n/a"], [5, 6]], "in the column 'b' of row 1, the first of 2 such cells"),
-        ([[1.5, 2], [3, "-inf"], [5, 6]], "data.csv has an infinite number in the column 'b' of row 2: replace"),
+        (
+            [[1.5, 2], [3, "-inf"], [5, 6]],
+            "data.csv has an infinite number in the column 'b' of row 2: replace",
+        ),
     ],
 )
 def test_gaps_are_refused_with_where_they_are(tmp_path, cells, message):

@@ -57,10 +57,15 @@ def warn_of_no_evidence(results: Results, least: int) -> None:
     """Warn, on behalf of whoever called fit, of clusters that were asked for and that nothing speaks for."""
     if least == 1:
         return
-    if results.n_clusters.max() < least:
+    clustered = results.n_clusters[results.n_clusters > 1]
+    if not len(clustered) or clustered.min() < least:
         said = (
             f"min_clusters={least} was asked for, and the samples are too few or too much alike for so many."
         )
+    elif not any(map(len, results.evidence)):  # it was not measured
+        if results.stages[0].evidence != 0:
+            return
+        said = f"There is no evidence for clusters: min_clusters={least} was asked for, and a free search finds none."
     elif all(len(own) < least or own[least - 1] <= 0 for own in results.evidence):
         said = f"There is no evidence for clusters: min_clusters={least} was asked for; evidence_ says what is against."
     else:

@@ -76,7 +76,8 @@ class Stage:
         Views that took part.
     evidence : float or None
         Where clusters were found by splits, the strength of the strongest one (1 is believed). Otherwise, where the
-        data chose the similarity, how many times more clusters explain than they would in null clouds.
+        data chose the similarity, how many times more clusters explain than they would in null clouds; 0 if clusters
+        were asked for that the search did not find.
     """
 
     name: str

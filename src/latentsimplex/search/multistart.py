@@ -28,12 +28,16 @@ STARTS_AT_ONCE = 4
 
 
 class Search(NamedTuple):
-    """The best of several runs, the start that it had, and of each run its loss and its agreement with the best."""
+    """The best of several runs, the start that it had, and of each run its loss and its agreement with the best.
+
+    It ``is_against`` clusters if it found none, and those that it has were asked for.
+    """
 
     fit: Fit
     start_labels: np.ndarray
     start_losses: Array
     start_agreement: Array
+    is_against: bool = False
 
 
 class Start(NamedTuple):
