@@ -8,7 +8,7 @@ Only the public interface is used here, so that the same file runs on any versio
     python tests/golden/fits.py --into FOLDER       # make, or compare with, files elsewhere: of another version, say
 
 Files are bit for bit the same when they are made twice on one machine. Another processor rounds differently, which
-descents make larger: :data:`CLOSE` is how far memberships may be off there.
+descents make larger: ``close`` of a fit is how far its probabilities may be off there.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from latentsimplex import LatentSimplexPosition
 from latentsimplex.datasets import consensus_example, load_digits, many_views, running_example
 
 FOLDER = Path(__file__).parent / "files"
-CLOSE = 1e-3
-"""How far probabilities may differ from those of another processor."""
+CLOSE, TIED = 1e-3, 5e-2
+"""How far probabilities may differ from those of another processor. Features of the digits are whole numbers, so that
+many distances tie: rounding decides which samples are neighbours, and temperatures differ by 0.004 of themselves."""
 
 FIELDS = (
     "labels_",
@@ -48,10 +49,11 @@ FIELDS = (
 
 
 class Golden(NamedTuple):
-    """A fit, and whether it is too slow for the quick tests."""
+    """A fit, whether it is too slow for the quick tests, and how close another processor comes to it."""
 
     fit: Callable[[], LatentSimplexPosition]
     slow: bool = False
+    close: float = CLOSE
 
 
 def model(n_clusters: int = 10, n_patterns: int = 10, **settings: Any) -> LatentSimplexPosition:
@@ -102,8 +104,8 @@ FITS: dict[str, Golden] = {
         f"many-{n}": Golden(lambda n=n: model(n_init=2).fit(many(n)), slow=n > 300)
         for n in (60, 100, 300, 600, 800)
     },
-    "digits-300": Golden(lambda: model().fit(digits(300))),
-    "digits-900": Golden(lambda: model().fit(digits(900))),
+    "digits-300": Golden(lambda: model().fit(digits(300)), close=TIED),
+    "digits-900": Golden(lambda: model().fit(digits(900)), close=TIED),
     "noise": Golden(lambda: model().fit(ten_views(90))),
     "one-view": Golden(lambda: model().fit(few(150)[0])),
     "columns": Golden(lambda: model(views="columns").fit(np.hstack(few(80)))),
@@ -122,7 +124,7 @@ FITS: dict[str, Golden] = {
     "bytes": Golden(lambda: fit_storing("bytes", model(5, 4), many(100, 300))),
     "nowhere": Golden(lambda: fit_storing("nowhere", model(5, 4), many(60, 300))),
     "torch-60": Golden(lambda: model(device="torch").fit(few(60))),
-    "torch-digits-300": Golden(lambda: model(device="torch").fit(digits(300))),
+    "torch-digits-300": Golden(lambda: model(device="torch").fit(digits(300)), close=TIED),
     "torch-1100": Golden(lambda: model(4, 3, device="torch", n_init=1).fit(few(1100)), slow=True),
 }
 """Fits by name: of few and of many views, of few and of many samples, along every route that the code has."""

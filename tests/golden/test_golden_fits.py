@@ -5,7 +5,8 @@ import pytest
 
 from golden import fits
 
-EXACT = ("labels_", "pattern_labels_", "view_patterns_", "n_clusters_", "initial_view_patterns_")
+EXACT = ("labels_", "pattern_labels_", "view_patterns_", "n_clusters_")
+"""What is the same on every processor; which of two starts is kept that lead to one fit is not."""
 
 
 def cases():
@@ -16,16 +17,16 @@ def cases():
 
 @pytest.mark.parametrize("name", list(cases()))
 def test_a_fit_finds_what_it_found(name):
-    now, before = fits.run(name), fits.read(name)
+    now, before, close = fits.run(name), fits.read(name), fits.FITS[name].close
     assert now.keys() == before.keys()
     for field in EXACT:
         np.testing.assert_array_equal(now[field], before[field], err_msg=field)
     for field, values in before.items():
         if field.startswith(("memberships", "responses", "consensus", "view_resp", "pattern_weights")):
-            np.testing.assert_allclose(now[field], values, rtol=0, atol=fits.CLOSE, err_msg=field)
+            np.testing.assert_allclose(now[field], values, rtol=0, atol=close, err_msg=field)
     for field in ("temperature_", "start_losses_"):
-        np.testing.assert_allclose(now[field], before[field], rtol=1e-4, err_msg=field)
-    np.testing.assert_allclose(now["loss_curve_"][-1], before["loss_curve_"][-1], rtol=1e-4)
+        np.testing.assert_allclose(now[field], before[field], rtol=close / 10, err_msg=field)
+    np.testing.assert_allclose(now["loss_curve_"][-1], before["loss_curve_"][-1], rtol=close / 10)
 
 
 def test_every_file_has_its_fit():
