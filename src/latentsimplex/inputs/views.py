@@ -19,8 +19,8 @@ index that is 0, 1, ..., n - 1 in every view is no names. What has no index, suc
 and so it cannot stand beside views in different orders. Other names raise or, as ``join`` says, the samples that all
 views have are kept, or all samples; a view then has rows for those that are present in it.
 
-A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input and single precision stay, and become
-dense and double one view at a time or, where it is large, a part of it (:mod:`latentsimplex.base.wide_table`).
+A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input and single precision stay. They
+become dense and double one view at a time or, where it is large, a part of it (:mod:`latentsimplex.base.wide_table`).
 """
 
 from __future__ import annotations

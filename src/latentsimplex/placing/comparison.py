@@ -16,13 +16,14 @@ import numpy as np
 from scipy import sparse
 
 from latentsimplex.base.kmeans import sample_rows
+from latentsimplex.base.partial_table import take_values
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import PART_ENTRIES, WideTable, to_dense
 from latentsimplex.similarity.auto_diffusion import AutoDiffusion
 from latentsimplex.similarity.diffusion import Diffusion
 from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, root_shares
 from latentsimplex.similarity.local_scaling import LocalScaling
-from latentsimplex.similarity.wide_tables import measure_features
+from latentsimplex.similarity.wide_tables import measure_features, sample_long
 
 CHUNK = 4096
 """New samples that are placed by one worker of a cluster at a time, and the most by one product of matrices: a power of
@@ -119,14 +120,14 @@ def _count_rows(n_features: int) -> int:
 
 def learn_comparison(table: Array | WideTable, way: Way, rows: Indices) -> tuple[Comparison, np.ndarray]:
     """Return how the features of a view become coordinates, and the coordinates (m, r) of some of its samples."""
-    table = scale_rows(table, way)
-    centre, spread = _measure_features(table)
+    known = sample_long(table) if way.scales_rows and isinstance(table, WideTable) else table
+    centre, spread = _measure_features(scale_rows(known, way))
     factor = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
     if not way.standardised:
         factor = (spread > 0) / (float(spread.max()) or 1.0)  # one unit for all, and no number too large
     plain = Comparison(way, centre, factor, None, 1.0)
-    held = table.X if isinstance(table, WideTable) else table
-    references = held[rows]
+    references = scale_rows(take_values(table, rows), way)
+    references = references.X if isinstance(references, WideTable) else references
     missing = not sparse.issparse(references) and bool(np.isnan(references).any())
     if references.shape[1] <= MOST_COORDINATES or missing:
         axes, Z = None, plain.compare(to_dense(references))
@@ -135,8 +136,8 @@ def learn_comparison(table: Array | WideTable, way: Way, rows: Indices) -> tuple
         Z = np.zeros((len(rows), axes.shape[1]))
         for features, part in _parts(plain, references):
             Z += part @ axes[features]
-    known = np.maximum((~np.isnan(Z)).sum(axis=0), 1)
-    size = float(np.nansum(np.square(Z - np.nansum(Z, axis=0) / known) / known))
+    present = np.maximum((~np.isnan(Z)).sum(axis=0), 1)
+    size = float(np.nansum(np.square(Z - np.nansum(Z, axis=0) / present) / present))
     scale = float(1 / np.sqrt(size)) if size > 0 else 1.0
     learnt = Comparison(way, centre, factor, axes, scale)
     return learnt, learnt.shorten(Z)

@@ -91,9 +91,8 @@ def measure_features(table: WideTable) -> tuple[Array, Array]:
 
     Of very many samples some thousands show them, unless what is stored is little.
     """
-    varying, n = table.find_varying(), len(table)
-    if n > MEASURED and not sparse.issparse(table.X):
-        table = table.take(sample_rows(n, MEASURED))
+    varying, table = table.find_varying(), sample_long(table)
+    n = len(table)
     mean, spread = np.zeros((2, table.shape[1]))
     for features, columns in table.parts():
         if sparse.issparse(columns):
@@ -106,6 +105,13 @@ def measure_features(table: WideTable) -> tuple[Array, Array]:
             centres, scales = mean_and_scale(columns)
             mean[features], spread[features] = centres[0], scales[0]
     return mean, spread * varying
+
+
+def sample_long(table: WideTable) -> WideTable:
+    """Return a table, or some of its samples where it has very many and is not sparse."""
+    if sparse.issparse(table.X) or len(table) <= MEASURED:
+        return table
+    return table.take(sample_rows(len(table), MEASURED))
 
 
 def centred_products(n: int, parts: Iterator[Any]) -> Array:
