@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +31,10 @@ from latentsimplex.pairs.memory_budget import FitSize, Storage, choose_storage, 
 
 
 class Case(NamedTuple):
-    """The shape of the data, the share of numbers that are not 0 where they are sparse, and the settings of a fit."""
+    """The shape of the data, the share of numbers that are not 0 where they are sparse, and the settings of a fit.
+
+    Views ``in_file`` are memory-mapped, in single precision.
+    """
 
     n_views: int
     n_samples: int
@@ -38,6 +42,7 @@ class Case(NamedTuple):
     n_jobs: int
     filled: float | None = None
     settings: Mapping[str, Any] = MappingProxyType({})
+    in_file: bool = False
 
 
 QUICK = {"n_init": 1, "n_clusters": 3}
@@ -53,6 +58,8 @@ CASES = {
     "wide": Case(3, 200, 40_000, 2, settings=QUICK),
     "sparse and wide": Case(3, 60, 1_000_000, 1, 0.01, QUICK),
     "sparse and wide, two threads": Case(2, 1000, 20_000, 2, 0.01, {**QUICK, "similarity": "local-scaling"}),
+    "sparse, many samples": Case(1, 20_000, 20_000, 1, 0.005),
+    "in a file, many samples": Case(1, 50_000, 1000, 1, in_file=True),
 }
 
 
@@ -70,9 +77,20 @@ def draw_view(case: Case, seed: int) -> Any:
     return sparse.csr_array((rng.random(n * stored), (rows, columns.ravel())), shape=(n, p))
 
 
+def map_file(X: np.ndarray) -> np.memmap:
+    """Return a table as a memory-mapped file that is gone when it is closed."""
+    with tempfile.NamedTemporaryFile() as file:
+        X.astype(np.float32).tofile(file)
+        mapped = np.memmap(file.name, np.float32, "r", shape=X.shape)
+    mapped.max()  # the file is in memory before the fit
+    return mapped
+
+
 def measure_case(case: Case) -> dict[str, float]:
     """Return the estimate and the peak of a fit in megabytes."""
     data = [draw_view(case, seed) for seed in range(case.n_views)]
+    if case.in_file:
+        data = [map_file(X) for X in data]
     model = LatentSimplexPosition(n_jobs=case.n_jobs, random_state=0, **case.settings)
     small = case._replace(n_views=min(case.n_views, 20), n_features=min(case.n_features, 50))
     for n in (40, 800):  # what is imported and compiled is there

@@ -73,7 +73,9 @@ def refine_splits(
     """
     losses, fitting = fitting.losses, replace(fitting, losses=())
     groups, choices = shared.groups, fitting.options.choices
-    varying = np.flatnonzero([find_varying(fitting.views.table(v)).any() for v in range(len(fitting.views))])
+    varying = np.flatnonzero(
+        [find_varying(fitting.views.held_table(v)).any() for v in range(len(fitting.views))]
+    )
     trees = PatternTrees([group.tree for group in groups], shared.others)
     kernel = choose_comparisons(fitting.views, shared)
     if not groups:

@@ -29,6 +29,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
+from latentsimplex.inputs.column_groups import is_word
 from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import leave_out_wordless
@@ -175,7 +176,8 @@ def open_views(X: Any, options: Options) -> Views:
 
         return discover_views(X, precomputed, options.missing, options.join, options.n_jobs)
     needs_memory = precomputed or options.missing != "raise"
-    if needs_memory or not is_stored(X):
+    is_mapped = options.engine is None and is_word(options.views, "whole") and are_mapped(X)
+    if needs_memory or is_mapped or not is_stored(X):
         return as_views(X, options.views, precomputed, options.missing, options.join)
     views = as_stored_views(X, options.views)
     return check_stored_views(views) if options.engine is None else views
@@ -196,6 +198,12 @@ def is_stored(X: Any) -> bool:
     if type(X).__module__.partition(".")[0] not in STORED_BY:
         return False
     return type(X).__name__ == "Group" or len(X.shape) == 2
+
+
+def are_mapped(X: Any) -> bool:
+    """Return whether data are memory-mapped tables, which arrays see through: nothing is read before it is needed."""
+    parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, (list, tuple)) else [X]
+    return all(isinstance(part, np.memmap) for part in parts)
 
 
 def listen_to(options: Options) -> AbstractContextManager[Listener]:

@@ -19,11 +19,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.table import Table
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wide_table import to_dense
 from latentsimplex.inputs.views import Views
 from latentsimplex.inputs.words import keep_present
 from latentsimplex.results.results import Results, cut_as_fitted, results_of
@@ -167,8 +167,7 @@ class Given(NamedTuple):
 
     def take(self, v: int, features: Any) -> Array:
         """Return some features of a view as an array, its rows in the order of the model's samples."""
-        columns = self.views.load(v)[:, features]
-        columns = columns.toarray() if sparse.issparse(columns) else columns
+        columns = to_dense(self.views.load(v)[:, features])
         samples = self.views.find_samples(v)
         if samples is not None:
             columns = PartialTable(columns, samples, self.views.n_samples).spread(columns, np.nan)

@@ -60,7 +60,7 @@ def choose_similarity(
         return Choice(AutoDiffusion("local", ((1, "as they are"),)), 1.0)
     by_scale: dict[str, dict[int, dict[str, float]]] = {scale: {} for scale in SEARCH_SCALES}
     for p, members in sample.items():
-        tables = [views.table(v) for v in members]
+        tables = [views.held_table(v) for v in members]
         measured = measure_evidence(tables, candidates[p], n_clusters, divergence, workers)
         for candidate, evidence in zip(candidates[p], measured, strict=True):
             by_scale[candidate.scale].setdefault(p, {})[candidate.features[0][1]] = evidence
@@ -85,7 +85,7 @@ def choose_comparisons(views: Views, shared: SharedClusters) -> AutoDiffusion:
         for v in members:
             features[views.widths[v]] = tree.comparison
     for v, p in enumerate(views.widths):  # of views that are as wide, shares suit words alone
-        if features[p] == "as shares" and not holds_words(views.table(v)):
+        if features[p] == "as shares" and not holds_words(views.held_table(v)):
             features[p] = "standardised"
     is_broad = bool(shared.groups) and all(group.tree.is_broad for group in shared.groups)
     return AutoDiffusion("broad" if is_broad else "local", tuple(sorted(features.items())))
@@ -147,6 +147,8 @@ def _sample_table(X: Array | WideTable, bounded: bool, n: int | None = None) -> 
     """Return as many samples of a view, n if that is given, and of its features that vary, as a choice needs."""
     rng = np.random.default_rng(SEED)
     rows = rng.permutation(len(X))[: CLOUD_SAMPLES if n is None else n]
+    if isinstance(X, WideTable) and X.shape[1] <= len(X):
+        return _sample_table(X.take(rows).to_dense(), bounded, len(rows))
     if isinstance(X, WideTable):
         X = X.take(rows) if len(rows) < len(X) else X
         varying = np.flatnonzero(X.find_varying())

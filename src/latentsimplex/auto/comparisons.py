@@ -11,7 +11,11 @@ from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.inputs.words import holds_words
 from latentsimplex.similarity.distances import root_shares, standardise
+from latentsimplex.similarity.leading_coordinates import find_leading_coordinates
 from latentsimplex.similarity.wide_tables import compare_together
+
+MOST_EXACT = 2500
+"""Samples of large tables that are compared by coordinates with all of their distances; more by leading ones."""
 
 
 def list_comparisons(tables: Sequence[Any]) -> list[str]:
@@ -43,6 +47,8 @@ def compare_samples(table: Array | WideTable | PartialTable, comparison: str) ->
     """
     if isinstance(table, PartialTable):
         return table.transform(lambda values: compare_samples(values, comparison))
+    if isinstance(table, WideTable) and len(table) > MOST_EXACT:
+        return find_leading_coordinates(table, comparison)
     if comparison == "as shares":
         table = root_shares(table)
     if isinstance(table, WideTable):

@@ -125,7 +125,7 @@ def sample_views(views: Views) -> dict[int, list[int]]:
 
 def tells_something(views: Views, v: int) -> bool:
     """Return whether a view is not constant; where that is known of all views, it is not looked at."""
-    return bool(find_varying(views.table(v)).any() if views.varying is None else views.varying[v])
+    return bool(find_varying(views.held_table(v)).any() if views.varying is None else views.varying[v])
 
 
 def temperature_from_gains(gains: Sequence[Array], n: int, n_samples: int) -> float:

@@ -1,4 +1,4 @@
-"""Tables of many more features than samples, read a few features at a time, so that no copy of one is made."""
+"""Large tables, most of more features than samples, read a part at a time, so that no copy of one is made."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ WIDE_ENTRIES = 1 << 21
 PART_ENTRIES = 1 << 19
 """Entries of the features that are made dense at a time."""
 ALL = slice(None)
+MANY_FEATURES = 512
+"""Large tables have more features than this, and are compared by so many principal coordinates."""
+MANY_SAMPLES = 10_000
+"""Tables that are neither sparse nor wide are large if they have more samples than this: others are copied whole."""
 THIN = 0.1
 """Features of which no more than this share are stored are quicker to multiply as they are than made dense."""
 
@@ -52,7 +56,7 @@ class WideTable:
         for start in range(0, len(filled), size):
             features = filled[start : start + size]
             columns = self.X[:, features[0] : features[-1] + 1] if len(filled) == p else self.X[:, features]
-            yield features, columns.toarray() if sparse.issparse(columns) else columns
+            yield features, columns.toarray() if sparse.issparse(columns) else np.asarray(columns, np.float64)
 
     def count_entries(self) -> tuple[int, int]:
         """Return how many numbers are stored by column, and how many of others are made dense at a time."""
@@ -68,6 +72,13 @@ class WideTable:
     def find_varying(self) -> np.ndarray:
         """Return which features (p,) have more than one value."""
         varying = np.zeros(self.shape[1], dtype=bool)
+        if not sparse.issparse(self.X):
+            step = max(1, PART_ENTRIES // self.shape[1])
+            for start in range(0, len(self), step):
+                varying |= (self.X[start : start + step] != self.X[:1]).any(axis=0)
+                if varying.all():
+                    break
+            return varying
         for features, columns in self.parts():
             if sparse.issparse(columns):
                 varying[features[columns_of_entries(columns)[columns.data != 0]]] = True
@@ -81,7 +92,13 @@ class WideTable:
 
     def to_dense(self) -> Array:
         """Return the table as an array."""
-        return self.X.toarray() if sparse.issparse(self.X) else np.ascontiguousarray(self.X)
+        return to_dense(self.X)
+
+
+def to_dense(X: Any) -> Array:
+    """Return an array or a sparse matrix as an array of double precision, in one piece of memory."""
+    # sums over another layout in memory round otherwise, and equal views are to give equal fits
+    return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
 
 def columns_of_entries(X: Any) -> Indices:
@@ -97,6 +114,16 @@ def is_wide_shape(n_samples: int, n_features: int) -> bool:
 def is_wide(X: Any) -> bool:
     """Return whether a table, sparse or an array, is read in parts: it is wide, and no cell is missing."""
     return is_wide_shape(*X.shape) and (sparse.issparse(X) or bool(np.isfinite(X).all()))
+
+
+def is_large(X: Any) -> bool:
+    """Return whether clusters are looked for in a table without a copy of it: it is wide, sparse or of many samples.
+
+    None of its cells is missing.
+    """
+    n, p = X.shape
+    many = p > MANY_FEATURES and n * p > WIDE_ENTRIES and (sparse.issparse(X) or n > MANY_SAMPLES)
+    return many or is_wide(X)
 
 
 def join_tables(tables: Sequence[Array | WideTable]) -> Array | WideTable:

@@ -44,8 +44,9 @@ def digest_tables(views: Views) -> Iterator[str]:
 
 
 def _add(digest: Any, table: Any) -> None:
-    """Add an array, or the parts of a sparse matrix, to a hash, block by block."""
-    digest.update(f"{type(table).__name__}{table.shape}{table.dtype.str}".encode())
+    """Add an array, or the parts of a sparse matrix, to a hash, block by block; single precision as double."""
+    dtype = np.dtype(np.float64) if table.dtype == np.float32 else table.dtype
+    digest.update(f"{type(table).__name__}{table.shape}{dtype.str}".encode())
     if sparse.issparse(table):
         stored = table.tocsc()
         for part in (stored.indptr, stored.indices, stored.data):
@@ -53,4 +54,4 @@ def _add(digest: Any, table: Any) -> None:
         return
     rows = max(1, BLOCK_BYTES // max(1, table[:1].nbytes))
     for start in range(0, len(table), rows):
-        digest.update(np.ascontiguousarray(table[start : start + rows]).data)
+        digest.update(np.ascontiguousarray(table[start : start + rows], dtype=dtype).data)

@@ -30,7 +30,7 @@ INSTEAD_OF_NAN = (
 
 
 def read_numbers(data: Any, label: str) -> Any:
-    """Return the numbers of an array, a frame or a tensor as float64, NaN where one is missing; sparse stays.
+    """Return the numbers of an array, a frame or a tensor as float64, NaN for missing ones; float32 and sparse stay.
 
     Text, dates, spans of time and complex numbers are refused by type. ``label`` says whose they are.
 
@@ -255,7 +255,7 @@ def _as_array(data: Any, label: str) -> np.ndarray:
 
 
 def _as_float(array: np.ndarray, label: str) -> Array:
-    """Return an array as float64, or raise an error that says what its values are."""
+    """Return an array as float64, or float32 if it is, or raise an error that says what its values are."""
     if array.dtype.kind == "c":
         raise ValueError(
             f"Complex data not supported: {label} holds complex numbers; pass real and imaginary parts."
@@ -264,6 +264,8 @@ def _as_float(array: np.ndarray, label: str) -> Array:
         return _objects_as_float(array, label)
     if array.dtype.kind not in NUMBERS:
         raise ValueError(f"{label} holds {array.dtype} values: encode text and dates as numbers first.")
+    if array.dtype == np.float32:  # which is made double a view, or a part of one, at a time
+        return array
     with np.errstate(over="ignore"):  # of a wider type; what becomes infinite is found
         return array.astype(np.float64, copy=False)
 
@@ -293,6 +295,8 @@ def _objects_as_float(array: np.ndarray, label: str) -> Array:
 
 def check_values(values: Array, label: str) -> None:
     """Raise ValueError for numbers that are not finite, or so large that their squares overflow."""
+    if are_moderate(values):
+        return
     finite = np.isfinite(values)
     if not finite.all():
         kind, instead = "infinity (inf)", "replace them by numbers"
@@ -303,8 +307,7 @@ def check_values(values: Array, label: str) -> None:
             f"{label} contains {kind}: {count} of its {values.size} values are not finite numbers; {instead}, or drop "
             "those samples from every view."
         )
-    if not are_moderate(values):
-        raise _too_large(label) if np.abs(values).max() > LARGEST else _too_small(label)
+    raise _too_large(label) if np.abs(values).max() > LARGEST else _too_small(label)
 
 
 def _check_known(table: Array, label: str) -> None:

@@ -19,8 +19,8 @@ index that is 0, 1, ..., n - 1 in every view is no names. What has no index, suc
 and so it cannot stand beside views in different orders. Other names raise or, as ``join`` says, the samples that all
 views have are kept, or all samples; a view then has rows for those that are present in it.
 
-A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input stays sparse and is made dense one
-view at a time or, where a view is wide, a few features at a time (:mod:`latentsimplex.base.wide_table`).
+A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input and single precision stay. They
+become dense and double one view at a time or, where it is large, a part of it (:mod:`latentsimplex.base.wide_table`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from scipy import sparse
 from latentsimplex.base.libraries import FRAME_LIBRARIES, is_instance_of
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import WideTable, is_wide, join_tables
+from latentsimplex.base.wide_table import WideTable, is_large, is_wide, join_tables, to_dense
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.found_columns import FoundColumns
@@ -142,17 +142,22 @@ class Views(Sequence[Array]):
     def __getitem__(self, v: Any) -> Any:
         if not 0 <= v < len(self):
             raise IndexError(f"view {v} of {len(self)}")
-        return _dense(self.load(v))
+        return to_dense(self.load(v))
 
     def table(self, v: int) -> Array | WideTable:
-        """Return a view as a fit reads it: as an array or, where it is wide, a few features at a time."""
+        """Return a view as similarities read it: as an array or, where it is wide, a few features at a time."""
         held = self.load(v)
-        return WideTable(held) if is_wide(held) and not self.has_missing else _dense(held)
+        return WideTable(held) if is_wide(held) and not self.has_missing else to_dense(held)
+
+    def held_table(self, v: int) -> Array | WideTable:
+        """Return a view as clusters are looked for in it: as it is held where it is large, otherwise as an array."""
+        held = self.load(v)
+        return WideTable(held) if not self.has_missing and is_large(held) else to_dense(held)
 
     def table_of_all(self, v: int) -> Array | WideTable | PartialTable:
-        """Return a view as a table of all samples: a partial one where some are absent."""
-        samples = self.find_samples(v)
-        return self.table(v) if samples is None else PartialTable(self.table(v), samples, self.n_samples)
+        """Return the same as a table of all samples: a partial one where some are absent."""
+        samples, held = self.find_samples(v), self.held_table(v)
+        return held if samples is None else PartialTable(held, samples, self.n_samples)
 
 
 def as_views(
@@ -346,16 +351,11 @@ def open_part(part: Any, label: str) -> Any:
 
 
 def _has_missing(table: Any) -> bool:
-    return not sparse.issparse(table) and bool(np.isnan(table).any())
-
-
-def _dense(table: Any) -> Array:
-    # sums over another layout in memory round otherwise, and equal views are to give equal fits
-    return np.ascontiguousarray(table.toarray() if sparse.issparse(table) else table)
+    return not sparse.issparse(table) and bool(np.isnan(table.min()))
 
 
 def _warn_if_sparse(tables: Sequence[Any]) -> None:
-    if any(sparse.issparse(table) and not is_wide(table) for table in tables):
+    if any(sparse.issparse(table) and not is_large(table) for table in tables):
         warnings.warn("Sparse views are made dense one at a time while fitting.", UserWarning, stacklevel=8)
 
 

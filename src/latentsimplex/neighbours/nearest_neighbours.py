@@ -157,7 +157,7 @@ def search_among(
         if has_room_to_search(workers.device, coordinates, n_neighbours):
             return search_among_on_device(coordinates, landmarks, others, n_neighbours, workers.device)
     cells = group_into_cells(coordinates[landmarks], workers)
-    Y = (coordinates[others] - cells.middle).astype(np.float32)
+    Y = centre_singly(coordinates[others], cells.middle)
     cell_of = nearest_centre(Y, cells.centres, workers)
     order = np.argsort(cell_of, kind="stable")
     starts = np.searchsorted(cell_of[order], np.arange(len(cells.centres) + 1))
@@ -236,12 +236,22 @@ def _search_cell(cells: Cells, near: Indices, Y: np.ndarray, own: np.ndarray, k:
 def group_into_cells(coordinates: Array, workers: Workers) -> Cells:
     """Return samples grouped by the nearest of many centres."""
     middle = coordinates.mean(axis=0)
-    X = (coordinates - middle).astype(np.float32)
+    X = centre_singly(coordinates, middle)
     centres = find_centres(X, count_cells(len(X)), workers)
     cell_of = nearest_centre(X, centres, workers)
     rows = np.argsort(cell_of, kind="stable").astype(np.int32)
     starts, parts = cut_crowded(np.bincount(cell_of, minlength=len(centres)))
     return Cells(X[rows], rows, starts, np.repeat(centres, parts, axis=0), middle)
+
+
+def centre_singly(coordinates: Array, middle: Array) -> np.ndarray:
+    """Return coordinates less their middle in single precision, without another copy of double precision.
+
+    >>> centre_singly(np.array([[1e9 + 1.0]]), np.array([1e9])).tolist()
+    [[1.0]]
+    """
+    out = np.empty(coordinates.shape, dtype=np.float32)
+    return np.subtract(coordinates, middle, out=out, casting="same_kind")
 
 
 def find_centres(X: np.ndarray, m: int, workers: Workers) -> np.ndarray:

@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from latentsimplex.base.condensed import count_pairs
-from latentsimplex.base.wide_table import WideTable, is_wide_shape
+from latentsimplex.base.wide_table import MANY_FEATURES, WideTable, is_wide_shape
 from latentsimplex.base.wording import count_noun, show_value
 from latentsimplex.inputs.views import Views
 from latentsimplex.similarity.kernel import Kernel, can_narrow
@@ -69,7 +69,7 @@ FILLED_BYTES = 40
 """For each pair and pattern, where views lack samples: sums, masses, exponents, and what memberships expect."""
 NEAREST_BYTES, SAMPLE_BYTES, NUMBER_BYTES = 1_500, 1_000, 40
 """Where broad graphs are of landmarks: for each sample and view in graphs of the nearest neighbours; for each sample;
-and for each number of the widest view."""
+and for each number of the widest view, or of its leading coordinates and directions."""
 READ_AT_ONCE, SCRATCH_BYTES = 4, 1 << 30
 """However many threads there are, no more views are read at once, or as many as have matrices of so many bytes."""
 
@@ -79,8 +79,8 @@ class FitSize(NamedTuple):
 
     If that is read in parts, so many of its numbers are stored by column, and so many others are made dense at a time.
     ``n_graphed`` are samples in broad neighbour graphs, 0 where there are none; all pairs of ``n_samples`` are held.
-    ``n_placed`` are all samples, where these are more than landmarks. ``has_absent`` is whether pairs that views lack
-    are filled.
+    ``n_placed`` are all samples, where these are more than landmarks. ``n_turned`` are all samples, where the
+    widest view is compared by leading coordinates. ``has_absent`` is whether pairs that views lack are filled.
     """
 
     n_views: int
@@ -94,6 +94,7 @@ class FitSize(NamedTuple):
     n_graphed: int = 0
     has_absent: bool = False
     n_placed: int = 0
+    n_turned: int = 0
 
 
 def measure_size(
@@ -107,23 +108,26 @@ def measure_size(
     """Return what the memory of a fit to views depends on; the kernel is None if it is to be chosen.
 
     ``most_samples``, where clusters are looked for in neighbour graphs, are those whose pairs are held where there are
-    more; wide views, and missing cells where there are no landmarks, take all pairs.
+    more; missing cells, where there are no landmarks, take all pairs.
     """
-    n, p = views.n_samples, max(views.widths)
+    n, p, widest = views.n_samples, max(views.widths), int(np.argmax(views.widths))
     n_graphed = 0 if most_samples is None else n
     size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p, n_graphed=n_graphed)
     size = size._replace(has_absent=views.present is not None)
-    if most_samples is not None and n_landmarks is not None and not is_wide_shape(n, p):
-        held = min(n_landmarks, most_samples)
-        return size._replace(n_samples=held, n_graphed=n_landmarks, n_placed=n)
-    if most_samples is not None and n > most_samples and not views.has_missing and not is_wide_shape(n, p):
-        return size._replace(n_samples=most_samples)
-    if is_wide_shape(n, p) and (kernel is None or can_narrow(kernel)):
-        table = views.table(int(np.argmax(views.widths)))
-        if isinstance(table, WideTable):
-            n_stored, n_dense = table.count_entries()
-            return size._replace(in_parts=True, n_stored=n_stored, n_dense=n_dense)
-    return size
+    if most_samples is not None and n_landmarks is not None:
+        size = size._replace(n_samples=min(n_landmarks, most_samples), n_graphed=n_landmarks, n_placed=n)
+    elif most_samples is not None and n > most_samples and not views.has_missing:
+        size = size._replace(n_samples=most_samples)
+    table: Any = None
+    if size.n_samples < n and p > MANY_FEATURES:
+        table = views.held_table(widest)
+    elif is_wide_shape(n, p) and (kernel is None or can_narrow(kernel)):
+        table = views.table(widest)
+    if not isinstance(table, WideTable):
+        return size
+    n_stored, n_dense = table.count_entries()
+    size = size._replace(in_parts=is_wide_shape(size.n_samples, p), n_stored=n_stored, n_dense=n_dense)
+    return size if size.n_samples == n else size._replace(n_turned=n)
 
 
 def estimate_bytes(size: FitSize, keep: Storage) -> int:
@@ -143,7 +147,12 @@ def estimate_bytes(size: FitSize, keep: Storage) -> int:
     neighbours = min(size.n_graphed // GRAPH_SHARE, MOST_NEIGHBOURS)
     looked_at = GRAPH_BYTES * size.n_graphed + CLOUD_BYTES * threads * min(size.n_graphed, CLOUD_SAMPLES)
     graphs = V * neighbours * looked_at
-    graphs += (NEAREST_BYTES * V + SAMPLE_BYTES + NUMBER_BYTES * size.n_features) * size.n_placed
+    graphs += (NEAREST_BYTES * V + SAMPLE_BYTES) * size.n_placed
+    if size.n_turned:
+        graphs += NUMBER_BYTES * MANY_FEATURES * (size.n_turned + min(size.n_turned, size.n_features))
+        graphs += STORED_BYTES * size.n_stored + PART_BYTES * size.n_dense
+    else:
+        graphs += NUMBER_BYTES * size.n_features * size.n_placed
     return FIXED_BYTES + max(values + statistics, graphs) + matrices + threads * table_bytes(size)
 
 
@@ -195,7 +204,10 @@ def largest_n_samples(size: FitSize, budget: int) -> int:
     def needs(n: int) -> int:
         graphed = size.n_graphed if size.n_placed else most * bool(size.n_graphed)
         held = size._replace(
-            n_samples=min(n, size.n_samples), n_graphed=min(n, graphed), n_placed=n * bool(size.n_placed)
+            n_samples=min(n, size.n_samples),
+            n_graphed=min(n, graphed),
+            n_placed=n * bool(size.n_placed),
+            n_turned=n * bool(size.n_turned),
         )
         return estimate_bytes(held, "nowhere")
 

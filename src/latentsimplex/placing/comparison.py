@@ -16,12 +16,14 @@ import numpy as np
 from scipy import sparse
 
 from latentsimplex.base.kmeans import sample_rows
+from latentsimplex.base.partial_table import take_values
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import PART_ENTRIES, WideTable, columns_of_entries
+from latentsimplex.base.wide_table import PART_ENTRIES, WideTable, to_dense
 from latentsimplex.similarity.auto_diffusion import AutoDiffusion
 from latentsimplex.similarity.diffusion import Diffusion
 from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, root_shares
 from latentsimplex.similarity.local_scaling import LocalScaling
+from latentsimplex.similarity.wide_tables import measure_features, sample_long
 
 CHUNK = 4096
 """New samples that are placed by one worker of a cluster at a time, and the most by one product of matrices: a power of
@@ -90,8 +92,7 @@ class Comparison:
         found = []
         step = _count_rows(X.shape[1])
         for start in range(0, X.shape[0], step):
-            part = X[start : start + step]
-            part = part.toarray() if sparse.issparse(part) else part
+            part = to_dense(X[start : start + step])
             with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is far
                 Z = self.compare(scale_rows(part, self.way))
                 found.append(self.shorten(Z if self.axes is None else Z @ self.axes))
@@ -119,24 +120,24 @@ def _count_rows(n_features: int) -> int:
 
 def learn_comparison(table: Array | WideTable, way: Way, rows: Indices) -> tuple[Comparison, np.ndarray]:
     """Return how the features of a view become coordinates, and the coordinates (m, r) of some of its samples."""
-    table = scale_rows(table, way)
-    centre, spread = _measure_features(table)
+    known = sample_long(table) if way.scales_rows and isinstance(table, WideTable) else table
+    centre, spread = _measure_features(scale_rows(known, way))
     factor = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
     if not way.standardised:
         factor = (spread > 0) / (float(spread.max()) or 1.0)  # one unit for all, and no number too large
     plain = Comparison(way, centre, factor, None, 1.0)
-    held = table.X if isinstance(table, WideTable) else table
-    references = held[rows]
+    references = scale_rows(take_values(table, rows), way)
+    references = references.X if isinstance(references, WideTable) else references
     missing = not sparse.issparse(references) and bool(np.isnan(references).any())
     if references.shape[1] <= MOST_COORDINATES or missing:
-        axes, Z = None, plain.compare(_dense(references))
+        axes, Z = None, plain.compare(to_dense(references))
     else:
         axes = _find_axes(plain, references)
         Z = np.zeros((len(rows), axes.shape[1]))
         for features, part in _parts(plain, references):
             Z += part @ axes[features]
-    known = np.maximum((~np.isnan(Z)).sum(axis=0), 1)
-    size = float(np.nansum(np.square(Z - np.nansum(Z, axis=0) / known) / known))
+    present = np.maximum((~np.isnan(Z)).sum(axis=0), 1)
+    size = float(np.nansum(np.square(Z - np.nansum(Z, axis=0) / present) / present))
     scale = float(1 / np.sqrt(size)) if size > 0 else 1.0
     learnt = Comparison(way, centre, factor, axes, scale)
     return learnt, learnt.shorten(Z)
@@ -165,22 +166,10 @@ def learn_alike(table: Array, p: int, way: Way, rows: Indices) -> Iterator[tuple
 
 def _measure_features(table: Array | WideTable) -> tuple[Array, Array]:
     """Return the mean and the standard deviation (p,) of features, but for outliers; 0 for one that does not vary."""
-    if not isinstance(table, WideTable):
-        mean, spread = mean_and_scale(table)
-        return mean[0], spread[0] * (np.fmax.reduce(table) > np.fmin.reduce(table))
-    n, p = table.shape
-    mean, spread = np.zeros((2, p))
-    for features, columns in table.parts():
-        if sparse.issparse(columns):
-            at = columns_of_entries(columns)
-            own = np.bincount(at, columns.data, len(features)) / n
-            gaps = np.bincount(at, (columns.data - own[at]) ** 2, len(features))
-            mean[features] = own
-            spread[features] = np.sqrt((gaps + (n - np.diff(columns.indptr)) * own**2) / n)
-        else:
-            centres, scales = mean_and_scale(columns)
-            mean[features], spread[features] = centres[0], scales[0]
-    return mean, spread * table.find_varying()
+    if isinstance(table, WideTable):
+        return measure_features(table)
+    mean, spread = mean_and_scale(table)
+    return mean[0], spread[0] * (np.fmax.reduce(table) > np.fmin.reduce(table))
 
 
 def _find_axes(plain: Comparison, references: Any) -> np.ndarray:
@@ -208,7 +197,7 @@ def _parts(plain: Comparison, X: Any) -> Iterator[tuple[Indices, Array]]:
     columns = X.tocsc() if sparse.issparse(X) else X
     for start in range(0, p, step):
         features = np.arange(start, min(start + step, p))
-        yield features, plain.compare(_dense(columns[:, start : start + step]), features)
+        yield features, plain.compare(to_dense(columns[:, start : start + step]), features)
 
 
 def scale_rows(X: Any, way: Way) -> Any:
@@ -243,7 +232,3 @@ def _scale_wide_rows(table: WideTable, way: Way) -> WideTable:
     if sparse.issparse(held):
         return WideTable(sparse.csc_array(sparse.diags(factors) @ held))
     return WideTable(held * factors[:, None])
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if sparse.issparse(X) else X

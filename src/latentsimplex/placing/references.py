@@ -193,9 +193,9 @@ def learn_from_present(views: Views, v: int, way: Way, rows: Indices) -> tuple[C
     """Return how a view compares samples, and the coordinates (m, r) of some, NaN for those that are absent from it."""
     samples = views.find_samples(v)
     if samples is None:
-        return learn_comparison(views.table(v), way, rows)
+        return learn_comparison(views.held_table(v), way, rows)
     there = np.isin(rows, samples)
-    learnt, known = learn_comparison(views.table(v), way, np.searchsorted(samples, rows[there]))
+    learnt, known = learn_comparison(views.held_table(v), way, np.searchsorted(samples, rows[there]))
     Z = np.full((len(rows), known.shape[1]), np.nan, dtype=known.dtype)
     Z[there] = known
     return learnt, Z

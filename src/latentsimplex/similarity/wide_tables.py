@@ -21,10 +21,13 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dpstrf
 
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import PART_ENTRIES, WideTable, columns_of_entries
 from latentsimplex.similarity.distances import mean_and_scale, rescale
 
+MEASURED = 4000
+"""Samples that show the mean and the scale of a feature well enough: within two hundredths of the scale."""
 LEAST_FEATURES = 1024
 """No fewer features than this are compared one by one, if there are as many: what they show is a mean over them."""
 
@@ -81,6 +84,34 @@ def standardised_parts(table: WideTable, edge: float = np.inf) -> Iterator[tuple
         rest = np.clip(-mean / divisor, -edge, edge)
         data = np.clip((data - mean[at]) / divisor[at], -edge, edge) - rest[at]
         yield features, type(columns)((data, columns.indices, columns.indptr), shape=columns.shape), scale
+
+
+def measure_features(table: WideTable) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation (p,) of features, but for outliers; 0 for one that does not vary.
+
+    Of very many samples some thousands show them, unless what is stored is little.
+    """
+    varying, table = table.find_varying(), sample_long(table)
+    n = len(table)
+    mean, spread = np.zeros((2, table.shape[1]))
+    for features, columns in table.parts():
+        if sparse.issparse(columns):
+            at = columns_of_entries(columns)
+            own = np.bincount(at, columns.data, len(features)) / n
+            gaps = np.bincount(at, (columns.data - own[at]) ** 2, len(features))
+            mean[features] = own
+            spread[features] = np.sqrt((gaps + (n - np.diff(columns.indptr)) * own**2) / n)
+        else:
+            centres, scales = mean_and_scale(columns)
+            mean[features], spread[features] = centres[0], scales[0]
+    return mean, spread * varying
+
+
+def sample_long(table: WideTable) -> WideTable:
+    """Return a table, or some of its samples where it has very many and is not sparse."""
+    if sparse.issparse(table.X) or len(table) <= MEASURED:
+        return table
+    return table.take(sample_rows(len(table), MEASURED))
 
 
 def centred_products(n: int, parts: Iterator[Any]) -> Array:
