@@ -38,7 +38,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     Parameters
     ----------
     n_clusters, n_patterns : "auto" or int
-        The most clusters of a pattern, and patterns: "auto" is as many as the data show, up to ten patterns.
+        The most clusters of a pattern, and the most patterns. "auto" is as many as the data show: up to ten patterns
+        and, among more than 12 views, up to ten clusters.
     min_clusters : int
         The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k. For up to 12 views.
     views : "whole", "columns", "discover", one label per column, or a dict
@@ -148,7 +149,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         search with moves looks at (100 for each of ``n_patterns``).
     view_names_in_, sample_names_in_ : arrays of str
         ``sample_names_in_`` is None where the data had no row names.
-    n_samples_, n_features_in_ : int
+    n_samples_, n_features_in_, feature_names_in_ : int, int, array of str
+        Names of features only where the data had them.
     present_ : (V, n) array of bool, or None
         Which samples each view has; None if each has all of them.
     placed_ : (patterns, n) array of bool, or None
