@@ -38,7 +38,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     Parameters
     ----------
     n_clusters, n_patterns : "auto" or int
-        The most clusters of a pattern, and patterns: "auto" is as many as the data show, up to ten patterns.
+        The most clusters of a pattern, and the most patterns. "auto" is as many as the data show: up to ten patterns
+        and, among more than 12 views or with a similarity of your own, up to ten clusters.
     min_clusters : int
         The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k.
     views : "whole", "columns", "discover", one label per column, or a dict
@@ -142,14 +143,15 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     n_iter_, converged_ : int, bool
         Steps of the curves; with moves, those that lowered the loss.
     start_losses_, start_agreement_ : (n_init,) arrays
-        The loss that each start of the search ended with, and how far it clusters the samples of the views as the best
-        one does: NMI, mean over views.
+        The loss that each start of the search ended with, and how far its clusters agree with those of the best start:
+        NMI, mean over views. One start that agrees with itself where clusters are found by splits.
     initial_view_patterns_ : (V,) array
         The k-means start of the run that was kept; -1 for a constant view, -2 for views beyond those that a
         search with moves looks at (100 for each of ``n_patterns``).
     view_names_in_, sample_names_in_ : arrays of str
         ``sample_names_in_`` is None where the data had no row names.
-    n_samples_, n_features_in_ : int
+    n_samples_, n_features_in_, feature_names_in_ : int, int, array of str
+        Features have names where the data were one table with names for its columns.
     present_ : (V, n) array of bool, or None
         Which samples each view has; None if each has all of them.
     placed_ : (patterns, n) array of bool, or None
@@ -287,8 +289,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
             Samples, by index or by name, that are in one cluster, or in different ones. ``(links, weight)`` counts each
             so many times; a weight of ``inf`` is kept to exactly.
         losses : list, optional
-            Others that join the loss, in the order of the samples: a graph beside the views
-            (:class:`latentsimplex.model.joint_losses.BlockModel`), covariates, or one's own (``loss_weights_``).
+            Further terms of the loss, for the samples in their order: a graph beside the views
+            (:class:`latentsimplex.model.joint_losses.BlockModel`), covariates, or your own (``loss_weights_``).
 
         Returns
         -------
@@ -347,8 +349,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         """Return how well the model fits: the loss, negated, so that higher is better.
 
         It compares fits to the same data with the same similarity, divergence and response, such as those of several
-        seeds. Fits with others have losses in other units (``stages_`` says what a fit used), and new samples have
-        none. ``X`` may be left out; where given it must be the data of the fit. ``y`` is ignored.
+        seeds. Losses of other fits are in other units (``stages_`` says what a fit used), and new samples have no loss.
+        ``X`` may be left out; where given it must be the data of the fit. ``y`` is ignored.
         """
         if X is not None:
             read_views_again(results_of(self), X)

@@ -85,7 +85,7 @@ class GivesOutputs:
         return self._make_frame(columns_table(results_of(self)), backend)
 
     def evidence_frame(self, backend: str | None = None) -> Any:
-        """Return a frame with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""
+        """Return a frame with a row for each pattern and number of clusters: its evidence, in nats per sample."""
         return self._make_frame(evidence_table(results_of(self)), backend)
 
     def doubts_frame(self, backend: str | None = None) -> Any:

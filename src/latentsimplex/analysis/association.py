@@ -76,7 +76,7 @@ class PatternAssociation:
 def associate_patterns(
     pattern_labels: Any, n_permutations: int = 10_000, random_state: Any = None
 ) -> PatternAssociation:
-    """Compare the labels of all pairs of patterns.
+    """Compare the labels of all pairs of patterns, by permutation tests.
 
     In each permutation the samples of every pattern are shuffled on their own, so that no two patterns are
     related any more.

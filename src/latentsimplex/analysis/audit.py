@@ -31,7 +31,7 @@ from latentsimplex.uncertainty.doubtful_samples import membership_entropy
 
 @dataclass(frozen=True, eq=False)
 class ConsensusAudit:
-    """What each view, and each pattern, has to do with the consensus.
+    """What part each view, and each pattern, has in the consensus.
 
     Attributes
     ----------

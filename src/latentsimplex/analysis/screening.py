@@ -185,7 +185,7 @@ def screen(
     certainty: Any = None,
     random_state: Any = None,
 ) -> Screening:
-    """Compare the labels of each pattern, and so of each view, with each covariate.
+    """Compare the labels of each pattern, and so of each view, with each covariate, by permutation tests.
 
     Parameters
     ----------

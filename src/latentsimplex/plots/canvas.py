@@ -56,7 +56,7 @@ def split(ax: Axes, widths: Sequence[float], inches: float) -> list[Axes]:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write the figure as PNG and return where it is."""
+    """Write the figure as PNG and return its path."""
     with whole_file(path) as part:
         figure.savefig(part, dpi=DPI, format="png")
     return path

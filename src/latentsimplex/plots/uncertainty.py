@@ -49,7 +49,7 @@ def plot_uncertainty(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw samples in the plane, coloured by cluster and the larger the less sure; outlined below 0.8.
+    """Draw samples in the plane, coloured by cluster, larger the less sure; outlined where less than 0.8 sure.
 
     Of more than 5,000 samples an even selection is drawn, and the figure says so.
 

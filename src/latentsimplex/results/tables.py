@@ -91,7 +91,7 @@ def columns_table(results: Results) -> Table:
 
 
 def evidence_table(results: Results) -> Table:
-    """Return a table with a row for each pattern and number of clusters: what speaks for it, in nats a sample."""
+    """Return a table with a row for each pattern and number of clusters: its evidence, in nats per sample."""
     numbers = [np.arange(1, len(own) + 1) for own in results.evidence]
     return Table(
         {

@@ -25,7 +25,7 @@ NAMED = {"local-scaling": LocalScaling, "diffusion": Diffusion, "precomputed": P
 
 
 def as_kernel(similarity: Any) -> Kernel:
-    """Return the kernel that ``similarity`` names, is, or calls.
+    """Return the kernel for a ``similarity``: a name, a kernel object or a function.
 
     >>> as_kernel("local-scaling")
     LocalScaling(quantile=0.1, power=1.0, neighbour=None, metric='euclidean', standardise=False, per_feature=False)

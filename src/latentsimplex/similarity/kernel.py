@@ -33,7 +33,7 @@ LEAST_EXPONENT, MOST_EXPONENT = float(-np.log1p(-S_CLIP)), float(-np.log(S_CLIP)
 
 @runtime_checkable
 class Kernel(Protocol):
-    """Anything that turns one view into packed exponents."""
+    """What a similarity kernel must have: a method that turns one view into packed exponents."""
 
     def exponents(self, X: Array) -> Array:
         """Return r (m,) with s = exp(-r), condensed order, all >= 0; all zero for a constant view."""

@@ -59,7 +59,7 @@ class Deviation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Forecasts in bins, beside what came true; bins without forecasts are left out.
+    """Reliability curve: forecasts in bins, beside how often they came true; empty bins are left out.
 
     Attributes
     ----------
