@@ -150,8 +150,7 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         search with moves looks at (100 for each of ``n_patterns``).
     view_names_in_, sample_names_in_ : arrays of str
         ``sample_names_in_`` is None where the data had no row names.
-    n_samples_, n_features_in_, feature_names_in_ : int, int, array of str
-        Features have names where the data were one table with names for its columns.
+    n_samples_, n_features_in_, feature_names_in_ : int, int, array of str where one table had named columns
     present_ : (V, n) array of bool, or None
         Which samples each view has; None if each has all of them.
     placed_ : (patterns, n) array of bool, or None
