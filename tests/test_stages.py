@@ -56,18 +56,13 @@ def a_fitting(data, temperature):
     return Fitting(views, options, 3, 2, None, "whole", None, workers, backend, NOBODY)
 
 
-@pytest.mark.parametrize(
-    ("n_views", "settings", "expected"),
-    [(12, {}, True), (13, {}, False), (2, {"similarity": Diffusion()}, False)],
-)
-def test_few_views_whose_splits_are_looked_for_need_no_loops_for_many(n_views, settings, expected):
-    resolved = resolve_options(LatentSimplexPosition(3, 2, **settings).get_params(deep=False))
-    fitting = stages.set_up(
-        as_views(noise() * 6 + noise()[: n_views - 12] if n_views > 2 else noise()), resolved, Workers(1)
-    )
-    assert len(fitting.views) == n_views
-    assert fitting.workers.without_loops is expected
-    assert (fitting.backend.descend is None) is expected
+@pytest.mark.parametrize("few", [1, 2])
+def test_where_splits_are_looked_for_loops_for_many_views_are_not_compiled(monkeypatch, few):
+    monkeypatch.setattr(options, "FEW_VIEWS", few)
+    resolved = resolve_options(LatentSimplexPosition(3, 2).get_params(deep=False))
+    fitting = stages.set_up(as_views(noise()), resolved, Workers(1))
+    assert fitting.workers.without_loops is (few == 2)
+    assert (fitting.backend.descend is None) is (few == 2)
 
 
 def posed(fitting, kernel):
