@@ -17,6 +17,32 @@ def modules_after(code):
     return set(done.stdout.split())
 
 
+FIT = """
+from latentsimplex import LatentSimplexPosition
+from latentsimplex.datasets import running_example
+LatentSimplexPosition(3, 3, random_state=0).fit(running_example(150, 6, random_state=0).views)
+import sys
+for module in [module for name, module in sys.modules.items() if name.startswith("latentsimplex")]:
+    print(*(name for name, loop in vars(module).items() if getattr(loop, "signatures", None)))
+"""
+COMPILED_AT_FIRST = {
+    "add_gradient",
+    "count_crossed",
+    "fit_one_hump",
+    "join_rows",
+    "lloyd",
+    "spread_centres",
+    "write_pair_values",
+    "write_terms",
+}
+
+
+def test_a_first_small_fit_compiles_few_loops():
+    """Others take seconds to compile, and a small fit does without them."""
+    done = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == COMPILED_AT_FIRST
+
+
 @pytest.fixture(scope="module")
 def brought():
     """What the package imports beyond Python's own modules and what scikit-learn had imported already."""

@@ -56,6 +56,15 @@ def a_fitting(data, temperature):
     return Fitting(views, options, 3, 2, None, "whole", None, workers, backend, NOBODY)
 
 
+@pytest.mark.parametrize("few", [1, 2])
+def test_where_splits_are_looked_for_loops_for_many_views_are_not_compiled(monkeypatch, few):
+    monkeypatch.setattr(options, "FEW_VIEWS", few)
+    resolved = resolve_options(LatentSimplexPosition(3, 2).get_params(deep=False))
+    fitting = stages.set_up(as_views(noise()), resolved, Workers(1))
+    assert fitting.workers.without_loops is (few == 2)
+    assert (fitting.backend.descend is None) is (few == 2)
+
+
 def posed(fitting, kernel):
     """Return the choices of a fit, each view's temperature, and the problem of a search with this kernel."""
     choices = fitting.options.choices

@@ -125,6 +125,7 @@ def set_up(
     device = None if options.device == "cpu" else find_device(options.device)
     # graphs are of double precision, which mps has not
     workers.device = None if device == "mps" else device
+    workers.without_loops = options.looks_for_splits(len(views))
     return Fitting(
         views,
         options,

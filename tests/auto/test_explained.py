@@ -9,6 +9,7 @@ from latentsimplex.auto.explained import (
     MOST_SWEEPS,
     explain,
     explain_each,
+    gains_up_to,
     random_vectors,
     refine_labels,
     remaining_divergence,
@@ -373,6 +374,18 @@ def test_tensors_explain_what_arrays_do(kind):
     assert same_partition(found.labels[3], truth)
     for k in range(4):
         assert same_partition(found.labels[k], expected.labels[k])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gains_without_loops_are_those_of_loops(kind):
+    X = np.random.default_rng(0).normal(size=(3, 60, 2))
+    r = Diffusion().batch_exponents(X.astype(np.float32))
+    for found, expected in zip(
+        gains_up_to(5, r, DIVERGENCES[kind], without_loops=True),
+        gains_up_to(5, r, DIVERGENCES[kind]),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_spectral_coordinates_of_tensors_up_to_signs():

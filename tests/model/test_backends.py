@@ -20,6 +20,13 @@ def test_in_memory_m_steps_run_on_the_processor_and_need_no_torch(monkeypatch):
         assert (found.n, found.m, found.workers) == (n, count_pairs(n), workers)
 
 
+def test_few_m_steps_have_no_compiled_descent():
+    workers = Workers(1)
+    assert choose_backend(None, 10, workers).descend is not None
+    workers.without_loops = True
+    assert choose_backend(None, 10, workers).descend is None
+
+
 def test_few_samples_on_a_device_come_back_to_the_processor():
     assert count_pairs(LARGEST_ON_HOST) <= HOST_PAIRS < count_pairs(LARGEST_ON_HOST + 1)
     assert isinstance(choose_backend("cpu", LARGEST_ON_HOST, Workers(1)), NumbaBackend)

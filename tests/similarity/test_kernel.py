@@ -329,6 +329,16 @@ def test_exponents_of_tables_on_a_device(kernel):
     assert_same(found, read_exponents(kernel, data, str), rtol=2e-3, atol=2e-4)
 
 
+@pytest.mark.parametrize("kernel", BATCHED, ids=str)
+def test_exponents_without_loops_are_those_of_loops(kernel):
+    data = 1e3 * tables(3) + 1e6
+    found, out = read_exponents(kernel, data, str, without_loops=True), np.empty((6, 435), np.float32)
+    expected = read_exponents(kernel, data, str)
+    np.testing.assert_allclose(*map(clip_exponents, (found, expected)), rtol=2e-3, atol=2e-4)
+    assert read_exponents(kernel, data, str, out, without_loops=True) is out
+    np.testing.assert_array_equal(out, found.astype(np.float32))
+
+
 def test_a_kernel_of_ones_own_reads_arrays():
     class Squares:
         def exponents(self, X):

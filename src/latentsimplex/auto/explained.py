@@ -46,7 +46,7 @@ def explain(mean_f: Any, g: int, divergence: Divergence) -> Explained:
     ``mean_f`` may be a tensor; what is returned is not.
     """
     if is_tensor(mean_f):
-        return _explain_tensor(mean_f, g, divergence)
+        return _explain_by_arrays(mean_f, g, divergence)
     return explain_each(mean_f[None], g, divergence)[0]
 
 
@@ -74,13 +74,14 @@ def explain_each(f: Array, g: int, divergence: Divergence) -> list[Explained]:
     return [Explained(own[0] - own, clusters) for own, clusters in zip(left, labels, strict=True)]
 
 
-def _explain_tensor(mean_f: Any, g: int, divergence: Divergence) -> Explained:
+def _explain_by_arrays(mean_f: Any, g: int, divergence: Divergence) -> Explained:
+    """Return the same by functions of arrays or of tensors."""
     F = unpack_pairs(mean_f)
     U = spectral_coordinates(unpack_pairs(divergence.mean(mean_f)), g)
     labels, remaining = np.zeros((g, len(F)), dtype=np.intp), np.empty(g)
     remaining[0] = remaining_divergence(F, labels[0], divergence)
     for k in range(2, g + 1):
-        cut = kmeans(U[:, :k], k, most=SAMPLED)
+        cut = kmeans(U[:, :k], k, most=SAMPLED, draws=np.ascontiguousarray(draw_starts(STARTS, g)[:, :k]))
         labels[k - 1], remaining[k - 1] = refine_labels(F, cut, divergence)
     return Explained(remaining[0] - remaining, labels)
 
@@ -90,40 +91,37 @@ def refine_labels(F: Any, labels: np.ndarray, divergence: Divergence) -> tuple[n
 
     Spectral clustering minimises something else, and what it misses is small for a view but not for thousands.
     """
-    left = remaining_divergence(F, labels, divergence)
+    fitted, left = _fit_responses(F, labels, divergence)
     for _ in range(MOST_SWEEPS):
-        moved = np.unique(_best_clusters(F, labels, divergence), return_inverse=True)[1]
-        if (now := remaining_divergence(F, moved, divergence)) >= left:
+        moved = np.unique(_best_clusters(*fitted), return_inverse=True)[1]
+        of_moved, now = _fit_responses(F, moved, divergence)
+        if now >= left:
             break
-        labels, left = moved, now
+        labels, fitted, left = moved, of_moved, now
     return labels, left
 
 
 def remaining_divergence(F: Any, labels: np.ndarray, divergence: Divergence) -> float:
     """Return sum_{i<j} [h(q) - f a(q)] with q the best response for each pair of clusters; F has a zero diagonal."""
-    Z, sums = _indicators_and_sums(F, labels)
-    a, h = divergence.a_and_h(_best_responses(Z, sums, divergence))
-    return float((_count_pairs(Z) * h - (Z.T @ sums) * a).sum() / 2)
+    return _fit_responses(F, labels, divergence)[1]
 
 
-def _indicators_and_sums(F: Any, labels: np.ndarray) -> tuple[Array, Array]:
-    """Return the clusters as indicators Z (n, k), and F Z."""
+def _fit_responses(
+    F: Any, labels: np.ndarray, divergence: Divergence
+) -> tuple[tuple[Array, Array, Array, Array], float]:
+    """Return clusters as indicators Z (n, k), F Z, a and h (k, k) of the best responses, and what these leave."""
     Z = np.eye(labels.max() + 1)[labels]
-    return Z, to_host(F @ convert_like(Z, F))
+    sums = to_host(F @ convert_like(Z, F))
+    pairs, total = _count_pairs(Z), Z.T @ sums
+    response = np.clip(divergence.mean(total / np.maximum(pairs, 1)), P_CLIP, 1 - P_CLIP)
+    a, h = divergence.a_and_h(response)
+    return (Z, sums, a, h), float((pairs * h - total * a).sum() / 2)
 
 
-def _best_clusters(F: Any, labels: np.ndarray, divergence: Divergence) -> np.ndarray:
+def _best_clusters(Z: Array, sums: Array, a: Array, h: Array) -> np.ndarray:
     """Return for each sample the cluster whose responses fit its pairs best, all others staying where they are."""
-    Z, sums = _indicators_and_sums(F, labels)
     counts = Z.sum(axis=0) - Z  # of each sample with each cluster, itself left out
-    a, h = divergence.a_and_h(_best_responses(Z, sums, divergence))
     return np.argmin(counts @ h - sums @ a, axis=1)
-
-
-def _best_responses(Z: Array, sums: Array, divergence: Divergence) -> Array:
-    """Return the response (k, k) that fits each pair of clusters best."""
-    means = Z.T @ sums / np.maximum(_count_pairs(Z), 1)
-    return np.clip(divergence.mean(means), P_CLIP, 1 - P_CLIP)
 
 
 def _count_pairs(Z: Array) -> Array:
@@ -185,8 +183,8 @@ def explain_tables(requests: Sequence[Request], divergence: Divergence, workers:
     def explain_batch(batch: list[Request]) -> list[Array]:
         kernel, most = batch[0].kernel, batch[0].most_clusters
         kernel, tables = narrow_tables(kernel, join_tables([one.table for one in batch]))
-        r = read_exponents(kernel, tables, lambda i: batch[i].name)
-        return gains_up_to(most, r, divergence)
+        r = read_exponents(kernel, tables, lambda i: batch[i].name, without_loops=workers.without_loops)
+        return gains_up_to(most, r, divergence, workers.without_loops)
 
     return [gains for found in workers.map(explain_batch, cut_into_batches(requests)) for gains in found]
 
@@ -202,10 +200,12 @@ def cut_into_batches(requests: Sequence[Request]) -> list[list[Request]]:
     return batches
 
 
-def gains_up_to(most: int, r: Array, divergence: Divergence) -> list[Array]:
+def gains_up_to(most: int, r: Array, divergence: Divergence, without_loops: bool = False) -> list[Array]:
     """Return what k = 2, 3, ... clusters explain of views with exponents r (b, m); fewer than there are samples."""
     most = min(most, count_samples(r.shape[1]) - 1)
     if most < 2:
         return [np.empty(0)] * len(r)
     f = np.array([divergence.f(clip_exponents(one)) for one in r])
+    if without_loops:
+        return [_explain_by_arrays(one, most, divergence).gains[1:] for one in f]
     return [explained.gains[1:] for explained in explain_each(f, most, divergence)]

@@ -96,7 +96,8 @@ def measure_temperatures(
         def explain_rearranged(table: tuple[Array | WideTable, int, str]) -> list[Array]:
             X, n, name = table
             arranged = rearrange_exponents(X, kernel, n, name)
-            return [gain for r in arranged for gain in gains_up_to(CLOUD_CLUSTERS, r[None], divergence)]
+            settings = (divergence, workers.without_loops)
+            return [gain for r in arranged for gain in gains_up_to(CLOUD_CLUSTERS, r[None], *settings)]
 
         given = list(zip(tables, sizes, names, strict=True))
         at_once = count_readers(max(map(len, tables)))  # a matrix of all pairs is held for each

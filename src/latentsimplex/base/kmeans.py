@@ -16,19 +16,24 @@ CANDIDATES = 2
 """Samples that are tried as each first centre."""
 
 
-def kmeans(X: Array, k: int, n_init: int = STARTS, most: int | None = None) -> np.ndarray:
+def kmeans(
+    X: Array, k: int, n_init: int = STARTS, most: int | None = None, draws: Array | None = None
+) -> np.ndarray:
     """Return the labels (n,) with the least inertia of several starts, which are the same for every X.
 
-    Centres are those of ``most`` samples drawn at random, where there are more.
+    Centres are those of ``most`` samples drawn at random, where there are more. ``draws`` are numbers that choose first
+    centres, other than those of :func:`draw_starts`.
 
     >>> kmeans(np.array([[0.0], [0.1], [5.0]]), 2).tolist() in ([0, 0, 1], [1, 1, 0])
     True
     """
-    from latentsimplex.base.kmeans_loops import best_kmeans
+    from latentsimplex.base.kmeans_loops import lloyd, spread_centres
 
     X = np.ascontiguousarray(X, dtype=np.float64)
-    rows = sample_rows(len(X), len(X) if most is None else most)
-    return best_kmeans(X, X[rows], draw_starts(n_init, k), LLOYD_ITERATIONS)
+    some = X[sample_rows(len(X), len(X) if most is None else most)]
+    starts = [spread_centres(some, draws) for draws in (draw_starts(n_init, k) if draws is None else draws)]
+    inertia = [lloyd(some, centres, LLOYD_ITERATIONS)[1] for centres in starts]  # which moves the centres
+    return lloyd(X, starts[int(np.argmin(inertia))], 0)[0]
 
 
 def kmeans_from(X: Array, k: int, labelings: np.ndarray, n_init: int = STARTS) -> np.ndarray:

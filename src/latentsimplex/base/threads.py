@@ -65,7 +65,8 @@ def count_threads(n_jobs: int | None) -> int:
 class Workers:
     """Threads for the length of a ``with`` block; one thread means plain calls.
 
-    ``device`` is one of torch that they may give large pieces of work to, None for none.
+    ``device`` is one of torch that they may give large pieces of work to, None for none. Where there are few views,
+    they do ``without_loops`` that take longer to compile than they save.
 
     >>> with Workers(2) as workers:
     ...     list(workers.map(abs, [-1, -2]))
@@ -73,7 +74,7 @@ class Workers:
     """
 
     def __init__(self, n_jobs: int | None = None, device: str | None = None) -> None:
-        self.n_jobs, self.device = count_threads(n_jobs), device
+        self.n_jobs, self.device, self.without_loops = count_threads(n_jobs), device, False
         self._pool: ThreadPoolExecutor | None = None
         self._name = object()
         self._begin: Callable[..., Any] | None = None

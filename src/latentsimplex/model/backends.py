@@ -52,7 +52,7 @@ DOUBLE_ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-8
 def choose_backend(device: str | None, n_samples: int, workers: Workers) -> Backend:
     """Return the backend for so many samples whose pair values are on a device of torch or, for None, in memory."""
     if device is None or count_pairs(n_samples) <= HOST_PAIRS:
-        return NumbaBackend(n_samples, workers)
+        return (StepwiseBackend if workers.without_loops else NumbaBackend)(n_samples, workers)
     from latentsimplex.model.torch_backend import TorchBackend
 
     return TorchBackend(device)
@@ -185,6 +185,12 @@ class NumbaBackend:
         many = THREADED if precision == np.float64 else THREADED_SINGLES
         found = self.workers.map(lambda job: function(*job), jobs, threaded=d * self.m >= many)
         yield from ((job[0], result) for job, result in zip(jobs, found, strict=True))
+
+
+class StepwiseBackend(NumbaBackend):
+    """The same where there are few M steps: loops over pairs are compiled, whole descents are not."""
+
+    descend = None  # type: ignore[assignment]
 
 
 def make_sides(W: Array, B: Array, precision: Any) -> tuple[Array, Array]:

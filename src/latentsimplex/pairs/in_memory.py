@@ -71,7 +71,9 @@ class ViewReader:
         def read_batch(rows: slice) -> None:
             kernel, tables = self.load_tables(members[rows])
             out = F[rows] if tables.shape[1] == self.n_samples else None
-            r = read_exponents(kernel, tables, self.name_views(members[rows]), out)
+            r = read_exponents(
+                kernel, tables, self.name_views(members[rows]), out, self.workers.without_loops
+            )
             informative[rows] = r.any(axis=1)
             r = self.fill(members[rows], r)
             write_pair_values(r, LEAST_EXPONENT, MOST_EXPONENT, forward, F[rows], constants[rows])
@@ -87,7 +89,8 @@ class ViewReader:
 
         def read_present(v: int) -> tuple[Indices, Array]:
             member, samples = np.array([v]), self.views.find_samples(v)
-            r = read_exponents(*self.load_tables(member), self.name_views(member))
+            given = (*self.load_tables(member), self.name_views(member))
+            r = read_exponents(*given, without_loops=self.workers.without_loops)
             return np.arange(self.n_samples) if samples is None else samples, r[0]
 
         self.filling = fill_pairs(

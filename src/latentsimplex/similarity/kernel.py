@@ -28,6 +28,8 @@ S_CLIP = 1e-4
 """Similarities are kept in [S_CLIP, 1 - S_CLIP]: see docs/fidelity.md for how it was chosen."""
 COINCIDENT = 1e-13
 """Squared distances below this share of the squares they are the difference of are rounding."""
+FEW_SAMPLES = 200
+"""Of so few samples a few tables are read in less time than it takes to compile loops."""
 LEAST_EXPONENT, MOST_EXPONENT = float(-np.log1p(-S_CLIP)), float(-np.log(S_CLIP))
 
 
@@ -118,15 +120,17 @@ def read_exponents(
     tables: Any,
     name: Callable[[int], str],
     out: Any = None,
+    without_loops: bool = False,
 ) -> Any:
     """Return a kernel's exponents (b, m) for tables (b, n, p), in single precision; ``name`` is for errors.
 
-    Exponents of arrays are written into ``out`` if it is given.
+    Exponents of arrays are written into ``out`` if it is given. Few samples may be read ``without_loops`` that would
+    have to be compiled first: in double precision.
     """
     if not accepts_batches(kernel) and can_narrow(kernel):
         kernel, tables = kernel.by_differences(tables)  # type: ignore[attr-defined]
     if accepts_batches(kernel):
-        numbers = to_single(tables)
+        numbers = (rescale if without_loops and tables.shape[-2] <= FEW_SAMPLES else to_single)(tables)
         # compiled loops know no NaN: what is too large to be centred goes the way on which it is refused
         if array_namespace(numbers).isfinite(numbers).all():
             r = kernel.batch_exponents(numbers, out)  # type: ignore[attr-defined]
@@ -159,15 +163,20 @@ def checked_exponents(kernel: Kernel, X: Array, name: str) -> Array:
     return r
 
 
-def to_single(tables: Any) -> Any:
-    """Return tables (..., n, p) in single precision, features centred and the largest number 1: digits are kept.
+def rescale(tables: Any) -> Any:
+    """Return tables (..., n, p) with features centred and the largest number 1: single precision keeps their digits.
 
-    >>> to_single(np.array([[1e9 + 1.0], [1e9 - 1.0]])).tolist()
+    >>> rescale(np.array([[1e9 + 1.0], [1e9 - 1.0]])).tolist()
     [[1.0], [-1.0]]
     """
     X = tables - tables.mean(-2)[..., None, :]
     largest = array_namespace(X).amax(abs(X), (-2, -1))[..., None, None]
-    X = X / (largest + (largest == 0))
+    return X / (largest + (largest == 0))
+
+
+def to_single(tables: Any) -> Any:
+    """Return such tables in single precision."""
+    X = rescale(tables)
     return X.float() if is_tensor(X) else X.astype(np.float32)
 
 
