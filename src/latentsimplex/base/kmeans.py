@@ -26,9 +26,8 @@ def kmeans(X: Array, k: int, n_init: int = STARTS, most: int | None = None) -> n
     """
     from latentsimplex.base.kmeans_loops import best_kmeans
 
-    X = np.ascontiguousarray(X, dtype=np.float64)
     rows = sample_rows(len(X), len(X) if most is None else most)
-    return best_kmeans(X, X[rows], draw_starts(n_init, k), LLOYD_ITERATIONS)
+    return best_kmeans(_turn(X), _turn(X[rows]), draw_starts(n_init, k), LLOYD_ITERATIONS)
 
 
 def kmeans_from(X: Array, k: int, labelings: np.ndarray, n_init: int = STARTS) -> np.ndarray:
@@ -43,13 +42,12 @@ def kmeans_from(X: Array, k: int, labelings: np.ndarray, n_init: int = STARTS) -
     """
     from latentsimplex.base.kmeans_loops import lloyd, spread_centres
 
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    some = X[sample_rows(len(X), SAMPLED)]
+    some = _turn(X[sample_rows(len(X), SAMPLED)])
     numbered = [np.unique(own, return_inverse=True)[1] for own in labelings]
     starts = [_centres(X, codes) for codes in numbered if codes.max() + 1 == k]
     starts += [spread_centres(some, draws) for draws in draw_starts(n_init, k)]
     inertia = [lloyd(some, centres, LLOYD_ITERATIONS)[1] for centres in starts]  # which moves the centres
-    return lloyd(X, starts[int(np.argmin(inertia))], LLOYD_ITERATIONS)[0]
+    return lloyd(_turn(X), starts[int(np.argmin(inertia))], LLOYD_ITERATIONS)[0]
 
 
 @lru_cache(maxsize=16)
@@ -62,6 +60,11 @@ def sample_rows(n: int, most: int) -> np.ndarray:
 def draw_starts(n_init: int, k: int) -> Array:
     """Return the uniform numbers (n_init, k, candidates) that choose the first centres of each start: not to change."""
     return np.random.default_rng(0).random((n_init, k, CANDIDATES))
+
+
+def _turn(X: Array) -> Array:
+    """Return samples (n, p) as loops take them, (p, n)."""
+    return np.ascontiguousarray(X.T, dtype=np.float64)
 
 
 def _centres(X: Array, codes: np.ndarray) -> Array:
