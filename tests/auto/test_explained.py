@@ -300,8 +300,8 @@ def test_empty_clusters_are_dropped_and_the_others_keep_their_order():
     labels, sizes = loops.drop_empty(np.array([4, 1, 4, 2]), 6)
     assert labels.tolist() == [2, 0, 2, 1]
     assert sizes.tolist() == [1, 1, 2]
-    sums = np.arange(12.0).reshape(2, 6)
-    assert loops.keep_used_sums(sums, np.array([4, 1, 4, 2]), 3).tolist() == [[1, 2, 4], [7, 8, 10]]
+    sums = np.arange(12.0).reshape(6, 2)
+    assert loops.keep_used_sums(sums, np.array([4, 1, 4, 2]), 3).tolist() == [[2, 3], [4, 5], [8, 9]]
 
 
 @pytest.mark.parametrize("moving", [0, 1, 5, 12])
@@ -317,8 +317,8 @@ def test_sums_follow_the_samples_that_move(moving):
     sums = loops.sum_by_cluster(F, before, 3)
     found = loops.update_sums(F, sums, before, after, numbers, len(sizes))
     np.testing.assert_allclose(found, loops.sum_by_cluster(F, numbers, len(sizes)), atol=1e-12)
-    np.testing.assert_allclose(found, F @ np.eye(len(sizes))[numbers], atol=1e-12)
-    assert found.shape == (18, 3 if moving == 0 else 2)
+    np.testing.assert_allclose(found, np.eye(len(sizes))[numbers].T @ F, atol=1e-12)
+    assert found.shape == (3 if moving == 0 else 2, 18)
 
 
 @KIND
@@ -339,15 +339,14 @@ def test_block_terms_are_those_of_the_best_responses(kind):
 def test_what_is_cut_and_refined_is_that_of_its_parts(kind):
     rng = np.random.default_rng(1)
     F = unpack_pairs(DIVERGENCES[kind].f(-np.log(rng.uniform(0.05, 0.95, size=count_pairs(25)))))
-    U, draws = rng.normal(size=(25, 4)), draw_starts(3, 4)
+    U, draws = rng.normal(size=(4, 25)), draw_starts(3, 4)
     left, labels = loops.cut_and_refine(
         F, U, np.arange(25), draws, kind == "forward", LLOYD_ITERATIONS, MOST_SWEEPS
     )
     one = remaining_divergence(F, np.zeros(25, dtype=int), DIVERGENCES[kind])
     assert left[0] == pytest.approx(one, rel=1e-12)
     for k in range(2, 5):
-        X = np.ascontiguousarray(U[:, :k])
-        starts = [lloyd(X, spread_centres(X, draw[:k].copy()), LLOYD_ITERATIONS) for draw in draws]
+        starts = [lloyd(U[:k], spread_centres(U[:k], draw[:k].copy()), LLOYD_ITERATIONS) for draw in draws]
         best = min(starts, key=lambda start: start[1])[0]
         expected, expected_left = plain_refined(F, np.unique(best, return_inverse=True)[1], kind)
         assert np.array_equal(labels[k - 1], expected)

@@ -35,7 +35,7 @@ def test_lloyd_is_lloyd(seed):
     """From given centres, in plain NumPy; it ends where no sample has a nearer centre."""
     rng = np.random.default_rng(seed)
     X, centres = rng.normal(size=(60, 3)), rng.normal(size=(5, 3))
-    labels, found = lloyd(X, centres.copy(), 100)
+    labels, found = lloyd(X.T.copy(), centres.copy(), 100)
     expected = None
     while True:
         nearest = ((X[:, None] - centres) ** 2).sum(axis=-1)
@@ -52,12 +52,12 @@ def test_lloyd_is_lloyd(seed):
 def test_lloyd_moves_the_centres_it_was_given():
     X = np.random.default_rng(0).normal(size=(40, 2))
     centres = X[:3].copy()
-    labels, _ = lloyd(X, centres, 100)
+    labels, _ = lloyd(X.T.copy(), centres, 100)
     np.testing.assert_allclose(centres, [X[labels == c].mean(axis=0) for c in range(3)], rtol=1e-12)
 
 
 def test_an_empty_cluster_keeps_its_centre():
-    X = np.array([[0.0], [1.0], [10.0]])
+    X = np.array([[0.0, 1.0, 10.0]])
     labels, found = lloyd(X, np.array([[0.0], [10.0], [1000.0]]), 10)
     assert labels.tolist() == [0, 0, 1]
     assert found == pytest.approx(0.5)
@@ -67,7 +67,7 @@ def test_nearest_centres_and_their_squared_distances():
     rng = np.random.default_rng(0)
     X, centres = rng.normal(size=(30, 4)) + 5, rng.normal(size=(6, 4)) + 5
     labels = np.empty(30, np.intp)
-    total = nearest_centres(X, centres, labels)
+    total = nearest_centres(X.T.copy(), centres, labels)
     squares = ((X[:, None] - centres) ** 2).sum(axis=-1)
     assert np.array_equal(labels, squares.argmin(axis=1))
     assert total == pytest.approx(squares.min(axis=1).sum(), rel=1e-10)
@@ -75,7 +75,7 @@ def test_nearest_centres_and_their_squared_distances():
 
 def test_first_centres_are_drawn_by_their_squared_distances():
     """Far samples are drawn in proportion to the square of their distance from the first centre."""
-    X = np.array([[0.0], [1.0], [3.0]])
+    X = np.array([[0.0, 1.0, 3.0]])
     first = spread_centres(X, np.array([[0.0], [0.0]]))
     assert first[0] == 0
     seconds = [spread_centres(X, np.array([[0.0], [draw]]))[1, 0] for draw in (np.arange(1000) + 0.5) / 1000]
@@ -86,7 +86,7 @@ def test_first_centres_are_drawn_by_their_squared_distances():
 
 
 def test_of_two_candidates_the_one_that_leaves_less_is_a_centre():
-    X = np.array([[0.0], [1.0], [3.0], [3.1]])
+    X = np.array([[0.0, 1.0, 3.0, 3.1]])
     near, far = 0.01, 0.9  # of the squared distances 1, 9 and 9.61 from the first centre
     for draws in ([near, far], [far, near]):
         assert spread_centres(X, np.array([[0.0, 0.0], draws]))[1, 0] > 1
@@ -119,7 +119,8 @@ def test_centres_of_some_samples_serve_all():
     X = 20.0 * np.eye(3)[truth] + np.random.default_rng(0).normal(size=(300, 3))
     assert same_partition(kmeans(X, 3, most=30), truth)
     rows = sample_rows(300, 30)
-    assert np.array_equal(kmeans(X, 3, most=30), best_kmeans(X, X[rows], draw_starts(3, 3), 50))
+    expected = best_kmeans(X.T.copy(), X[rows].T.copy(), draw_starts(3, 3), 50)
+    assert np.array_equal(kmeans(X, 3, most=30), expected)
 
 
 # From labels that are known

@@ -44,7 +44,7 @@ def sides_of(W, B, precision):
 @PRECISION
 @KIND
 @pytest.mark.parametrize("g", [1, 2, 3, 5, 6])
-@pytest.mark.parametrize("n", [2, 3, 4, 9, 40, STRIP + 3, STRIP + 6, STRIP + 7])
+@pytest.mark.parametrize("n", [2, 3, 4, 9, 40, 170, STRIP + 3, STRIP + 6, STRIP + 7])
 def test_pairs_of_a_pattern(kind, n, g, precision):
     """Rows are longer and shorter than a strip, even and odd in number, and so are clusters."""
     W, B, stat = a_pattern(n, g, precision)

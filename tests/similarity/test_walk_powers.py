@@ -145,7 +145,7 @@ def powers(n=70):
 
 def lists(n):
     """Return room for the lists of what is significant in each row."""
-    columns = n + _walk_loops.EIGHT
+    columns = n + _walk_loops.AT_ONCE
     return np.empty((n, columns), np.uint16), np.empty((n, columns), np.float32), np.empty(n, np.int64)
 
 
@@ -172,7 +172,7 @@ def test_what_is_significant_is_listed_row_by_row():
         expected = np.flatnonzero(M[i, :30] > 1e-3)
         assert who[i, : many[i]].tolist() == expected.tolist()
         assert np.array_equal(share[i, : many[i]], M[i, expected])
-        whole = -(-many[i] // _walk_loops.EIGHT) * _walk_loops.EIGHT
+        whole = max(-(-many[i] // _walk_loops.AT_ONCE), 1) * _walk_loops.AT_ONCE
         assert not share[i, many[i] : whole].any()
 
 

@@ -19,11 +19,11 @@ from latentsimplex.pairs.divergence_loops import forward_a_and_h, reverse_a_and_
 
 @compiled
 def sum_by_cluster(F: Array, labels: np.ndarray, k: int) -> Array:  # pragma: no cover
-    """Return the sum of each row of F (n, n) over the columns of each cluster (n, k)."""
-    Z = np.zeros((len(F), k), F.dtype)
+    """Return the sums of each row of the symmetric F (n, n) over the columns of each cluster (k, n)."""
+    Z = np.zeros((k, len(F)), F.dtype)
     for j in range(len(F)):
-        Z[j, labels[j]] = 1.0
-    return np.dot(F, Z).astype(np.float64)
+        Z[labels[j], j] = 1.0
+    return np.dot(Z, F).astype(np.float64)
 
 
 @compiled
@@ -31,11 +31,12 @@ def find_block_terms(
     sums: Array, labels: np.ndarray, sizes: Array, forward: bool
 ) -> tuple[Array, Array, float]:  # pragma: no cover
     """Return a and h (k, k) of the responses that fit clusters best, and the divergence that they leave."""
-    n, k = sums.shape
+    k, n = sums.shape
     total = np.zeros((k, k))
-    for i in range(n):
-        for c in range(k):
-            total[labels[i], c] += sums[i, c]
+    for c in range(k):
+        row = sums[c]
+        for i in range(n):
+            total[labels[i], c] += row[i]
     a, h = np.empty((k, k)), np.empty((k, k))
     left = 0.0
     for b in range(k):
@@ -54,20 +55,21 @@ def find_best_clusters(
     sums: Array, labels: np.ndarray, sizes: Array, a: Array, h: Array
 ) -> np.ndarray:  # pragma: no cover
     """Return for each sample the cluster whose responses fit its pairs best, all others staying where they are."""
-    n, k = sums.shape
-    best = np.empty(n, np.intp)
-    base = np.zeros(k)
+    k, n = sums.shape
+    best, least, cost = np.zeros(n, np.intp), np.full(n, np.inf), np.empty(n)
     for c in range(k):
+        base, own = 0.0, h[c]
         for b in range(k):
-            base[c] += sizes[b] * h[c, b]
-    for i in range(n):
-        least = np.inf
-        for c in range(k):
-            cost = base[c] - h[c, labels[i]]  # the sample is no pair with itself
-            for b in range(k):
-                cost -= sums[i, b] * a[c, b]
-            if cost < least:
-                least, best[i] = cost, c
+            base += sizes[b] * own[b]
+        for i in range(n):
+            cost[i] = base - own[labels[i]]  # the sample is no pair with itself
+        for b in range(k):
+            row, weight = sums[b], a[c, b]
+            for i in range(n):
+                cost[i] -= weight * row[i]
+        for i in range(n):
+            best[i] = c if cost[i] < least[i] else best[i]
+            least[i] = min(cost[i], least[i])
     return best
 
 
@@ -95,11 +97,11 @@ def refine(
 ) -> tuple[np.ndarray, float]:  # pragma: no cover
     """Return labels with samples moved to where they fit best for as long as that helps, and what is left.
 
-    F (n, n) are pair values with a zero diagonal, ``sums`` (n, k) those of each sample with each cluster.
+    F (n, n) are pair values with a zero diagonal, ``sums`` (k, n) those of each sample with each cluster.
     """
     given = labels
-    labels, sizes = drop_empty(given, sums.shape[1])
-    if len(sizes) < sums.shape[1]:
+    labels, sizes = drop_empty(given, len(sums))
+    if len(sizes) < len(sums):
         sums = keep_used_sums(sums, given, len(sizes))
     a, h, left = find_block_terms(sums, labels, sizes, forward)
     for _ in range(sweeps):
@@ -117,7 +119,7 @@ def refine(
 def update_sums(
     F: Array, sums: Array, before: np.ndarray, after: np.ndarray, numbers: np.ndarray, k: int
 ) -> Array:  # pragma: no cover
-    """Return the cluster sums (n, k) after samples have moved, ``numbers`` being ``after`` without empty clusters.
+    """Return the cluster sums (k, n) after samples have moved, ``numbers`` being ``after`` without empty clusters.
 
     A sample that stays changes nothing; one that moves takes its row of F, which is symmetric, along.
     """
@@ -130,23 +132,23 @@ def update_sums(
     changed = sums.copy()
     for j in range(n):
         if before[j] != after[j]:
-            row = F[j]
+            row, out, into = F[j], changed[before[j]], changed[after[j]]
             for i in range(n):
-                changed[i, before[j]] -= row[i]
-                changed[i, after[j]] += row[i]
-    return changed if k == sums.shape[1] else keep_used_sums(changed, after, k)
+                out[i] -= row[i]
+                into[i] += row[i]
+    return changed if k == len(sums) else keep_used_sums(changed, after, k)
 
 
 @compiled
 def keep_used_sums(sums: Array, labels: np.ndarray, k: int) -> Array:  # pragma: no cover
-    """Return the columns of cluster sums (n, k) that belong to the k clusters that are not empty."""
-    used, kept, at = np.zeros(sums.shape[1], np.bool_), np.empty((len(sums), k)), 0
+    """Return the rows of cluster sums (k, n) that belong to the k clusters that are not empty."""
+    used, kept, at = np.zeros(len(sums), np.bool_), np.empty((k, sums.shape[1])), 0
     for j in range(len(labels)):
         used[labels[j]] = True
     for c in range(len(used)):
         if used[c]:
-            for i in range(len(sums)):
-                kept[i, at] = sums[i, c]
+            for i in range(sums.shape[1]):
+                kept[at, i] = sums[c, i]
             at += 1
     return kept
 
@@ -157,36 +159,33 @@ def cut_and_refine(
 ) -> tuple[Array, np.ndarray]:  # pragma: no cover
     """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
 
-    U (n, g) are spectral coordinates, of which k-means looks at some rows; draws (starts, g, candidates) are
+    U (g, n) are spectral coordinates, of which k-means looks at some samples; draws (starts, g, candidates) are
     uniform numbers for its starts.
     """
-    n, g = U.shape
+    g, n = U.shape
     n_starts, _, n_candidates = draws.shape
     labels, left = np.zeros((g, n), np.intp), np.empty(g)
+    some = np.empty((g, len(rows)))
+    for c in range(g):
+        for i in range(len(rows)):
+            some[c, i] = U[c, rows[i]]
     for k in range(2, g + 1):
-        X, some = np.empty((n, k)), np.empty((len(rows), k))
         own_draws = np.empty((n_starts, k, n_candidates))
         for c in range(k):
-            for i in range(n):
-                X[i, c] = U[i, c]
-            for i in range(len(rows)):
-                some[i, c] = U[rows[i], c]
             for start in range(n_starts):
                 for t in range(n_candidates):
                     own_draws[start, c, t] = draws[start, c, t]
-        found = best_kmeans(X, some, own_draws, iterations)
+        found = best_kmeans(U[:k], some[:k], own_draws, iterations)
         for i in range(n):
             labels[k - 1, i] = found[i]
-    Z = np.zeros((n, g * (g + 1) // 2), F.dtype)  # the clusters of all partitions beside each other
+    Z = np.zeros((g * (g + 1) // 2, n), F.dtype)  # the clusters of all partitions one after the other
     for k in range(g):
         for i in range(n):
-            Z[i, k * (k + 1) // 2 + labels[k, i]] = 1.0
-    sums = np.dot(F, Z)
+            Z[k * (k + 1) // 2 + labels[k, i], i] = 1.0
+    sums = np.dot(Z, F)
     for k in range(1, g + 1):
-        first, own = k * (k - 1) // 2, np.empty((n, k))
-        for i in range(n):
-            for c in range(k):
-                own[i, c] = sums[i, first + c]
+        first = k * (k - 1) // 2
+        own = sums[first : first + k].astype(np.float64)
         refined, left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
         for i in range(n):
             labels[k - 1, i] = refined[i]
@@ -235,7 +234,7 @@ def make_orthonormal(Q: np.ndarray) -> None:  # pragma: no cover
 def find_spectral_coordinates(
     S: np.ndarray, vectors: np.ndarray, g: int, rounds: int, products: int, shift: float
 ) -> Array:  # pragma: no cover
-    """Return the leading g eigenvectors (n, g) of the normalised similarity S (n, n), the largest eigenvalue first.
+    """Return the leading g eigenvectors (g, n) of the normalised similarity S (n, n), the largest eigenvalue first.
 
     They come from products with ``vectors`` (r, n), made orthonormal now and then. S becomes its normalised form.
     """
@@ -259,11 +258,12 @@ def find_spectral_coordinates(
         make_orthonormal(Q)
     np.dot(Q, S, other)
     turned = np.linalg.eigh(np.dot(Q, other.T))[1]  # the shift moves eigenvalues, not vectors
-    leading = np.dot(Q.T, turned)
-    U = np.empty((n, g))
-    for i in range(n):
-        for c in range(g):
-            U[i, c] = leading[i, r - 1 - c] / root[i]
+    leading = np.dot(turned.T, Q)
+    U = np.empty((g, n))
+    for c in range(g):
+        row = leading[r - 1 - c]
+        for i in range(n):
+            U[c, i] = row[i] / root[i]
     return U
 
 

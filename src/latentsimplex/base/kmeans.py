@@ -29,8 +29,8 @@ def kmeans(
     """
     from latentsimplex.base.kmeans_loops import lloyd, spread_centres
 
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    some = X[sample_rows(len(X), len(X) if most is None else most)]
+    X = _turn(X)
+    some = np.ascontiguousarray(X[:, sample_rows(X.shape[1], X.shape[1] if most is None else most)])
     starts = [spread_centres(some, draws) for draws in (draw_starts(n_init, k) if draws is None else draws)]
     inertia = [lloyd(some, centres, LLOYD_ITERATIONS)[1] for centres in starts]  # which moves the centres
     return lloyd(X, starts[int(np.argmin(inertia))], 0)[0]
@@ -48,13 +48,12 @@ def kmeans_from(X: Array, k: int, labelings: np.ndarray, n_init: int = STARTS) -
     """
     from latentsimplex.base.kmeans_loops import lloyd, spread_centres
 
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    some = X[sample_rows(len(X), SAMPLED)]
+    some = _turn(X[sample_rows(len(X), SAMPLED)])
     numbered = [np.unique(own, return_inverse=True)[1] for own in labelings]
     starts = [_centres(X, codes) for codes in numbered if codes.max() + 1 == k]
     starts += [spread_centres(some, draws) for draws in draw_starts(n_init, k)]
     inertia = [lloyd(some, centres, LLOYD_ITERATIONS)[1] for centres in starts]  # which moves the centres
-    return lloyd(X, starts[int(np.argmin(inertia))], LLOYD_ITERATIONS)[0]
+    return lloyd(_turn(X), starts[int(np.argmin(inertia))], LLOYD_ITERATIONS)[0]
 
 
 @lru_cache(maxsize=16)
@@ -67,6 +66,11 @@ def sample_rows(n: int, most: int) -> np.ndarray:
 def draw_starts(n_init: int, k: int) -> Array:
     """Return the uniform numbers (n_init, k, candidates) that choose the first centres of each start: not to change."""
     return np.random.default_rng(0).random((n_init, k, CANDIDATES))
+
+
+def _turn(X: Array) -> Array:
+    """Return samples (n, p) as loops take them, (p, n)."""
+    return np.ascontiguousarray(X.T, dtype=np.float64)
 
 
 def _centres(X: Array, codes: np.ndarray) -> Array:

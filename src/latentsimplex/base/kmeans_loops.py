@@ -1,4 +1,7 @@
-"""K-means of samples with a few coordinates, compiled."""
+"""K-means of samples with a few coordinates, compiled.
+
+Coordinates come before samples, (p, n), so that loops run along the samples and work on several at once.
+"""
 
 from __future__ import annotations
 
@@ -9,57 +12,45 @@ from latentsimplex.base.types import Array
 
 
 @compiled
-def nearest_centres(X: Array, centres: Array, labels: np.ndarray) -> float:  # pragma: no cover
-    """Write the nearest centre (k, p) of each sample (n, p) into ``labels``; return the sum of squared distances.
+def squared_distances(X: Array, centre: Array, out: Array) -> None:  # pragma: no cover
+    """Write the squared distance of each sample (p, n) from a centre (p,) into ``out``."""
+    for i in range(len(out)):
+        out[i] = 0.0
+    for f in range(len(X)):
+        column, own = X[f], centre[f]
+        for i in range(len(out)):
+            out[i] += (column[i] - own) * (column[i] - own)
 
-    |x - c|^2 = |x|^2 - 2 x c + |c|^2, and |x|^2 is the same for all centres.
-    """
-    k = len(centres)
-    products = X @ centres.T.copy()
-    norms = np.zeros(k)
-    for c in range(k):
-        for f in range(X.shape[1]):
-            norms[c] += centres[c, f] * centres[c, f]
-    inertia = 0.0
-    for i in range(len(X)):
-        row = products[i]
-        least, best = norms[0] - 2.0 * row[0], 0
-        for c in range(1, k):
-            value = norms[c] - 2.0 * row[c]
-            if value < least:
-                least, best = value, c
-        labels[i] = best
-        for f in range(X.shape[1]):
-            inertia += X[i, f] * X[i, f]
-        inertia += least
+
+@compiled
+def nearest_centres(X: Array, centres: Array, labels: np.ndarray) -> float:  # pragma: no cover
+    """Write the nearest centre (k, p) of each sample (p, n) into ``labels``; return the sum of squared distances."""
+    n = X.shape[1]
+    least, distance, inertia = np.full(n, np.inf), np.empty(n), 0.0
+    for c in range(len(centres)):
+        squared_distances(X, centres[c], distance)
+        for i in range(n):
+            labels[i] = c if distance[i] < least[i] else labels[i]
+            least[i] = min(distance[i], least[i])
+    for i in range(n):
+        inertia += least[i]
     return inertia
 
 
 @compiled
-def squared_distances(X: Array, centre: Array, out: Array) -> None:  # pragma: no cover
-    """Write the squared distance of each sample (n, p) from a centre (p,) into ``out``."""
-    for i in range(len(X)):
-        distance = 0.0
-        for f in range(X.shape[1]):
-            step = X[i, f] - centre[f]
-            distance += step * step
-        out[i] = distance
-
-
-@compiled
 def spread_centres(X: Array, draws: Array) -> Array:  # pragma: no cover
-    """Return k samples as centres, far from each other: k-means++ with several candidates for each.
+    """Return k samples of (p, n) as centres (k, p), far from each other: k-means++ with several candidates for each.
 
     Candidates are drawn in proportion to their squared distance from the centres before; the one that leaves the
     least of it is taken. ``draws`` (k, candidates) are uniform numbers in [0, 1).
     """
-    n, p = X.shape
+    p, n = X.shape
     k, tries = draws.shape
-    centres = np.empty((k, p))
-    nearest, distance, trial, best = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    centres, candidate = np.empty((k, p)), np.empty(p)
+    nearest, distance, best = np.empty(n), np.empty(n), np.empty(n)
     taken = min(int(draws[0, 0] * n), n - 1)
     for f in range(p):
-        centres[0, f] = X[taken, f]
+        centres[0, f] = X[f, taken]
     squared_distances(X, centres[0], nearest)
     for c in range(1, k):
         total, least, taken = nearest.sum(), np.inf, 0
@@ -70,17 +61,19 @@ def spread_centres(X: Array, draws: Array) -> Array:  # pragma: no cover
                 if reached > aim:
                     pick = i
                     break
-            squared_distances(X, X[pick], distance)
+            for f in range(p):
+                candidate[f] = X[f, pick]
+            squared_distances(X, candidate, distance)
             left = 0.0
             for i in range(n):
-                trial[i] = min(nearest[i], distance[i])
-                left += trial[i]
+                distance[i] = min(nearest[i], distance[i])
+                left += distance[i]
             if left < least:
                 least, taken = left, pick
                 for i in range(n):
-                    best[i] = trial[i]
+                    best[i] = distance[i]
         for f in range(p):
-            centres[c, f] = X[taken, f]
+            centres[c, f] = X[f, taken]
         for i in range(n):
             nearest[i] = best[i]
     return centres
@@ -88,10 +81,12 @@ def spread_centres(X: Array, draws: Array) -> Array:  # pragma: no cover
 
 @compiled
 def lloyd(X: Array, centres: Array, most: int) -> tuple[np.ndarray, float]:  # pragma: no cover
-    """Return labels (n,) and their inertia after k-means iterations; an empty cluster keeps its centre."""
-    n, p = X.shape
-    k = len(centres)
-    labels, before = np.empty(n, np.intp), np.full(n, -1, np.intp)
+    """Return labels (n,) of samples (p, n) and their inertia after k-means; an empty cluster keeps its centre.
+
+    The centres (k, p) move.
+    """
+    p, n = X.shape
+    labels, before = np.zeros(n, np.intp), np.full(n, -1, np.intp)
     inertia = nearest_centres(X, centres, labels)
     for _ in range(most):
         moving = 0
@@ -100,23 +95,27 @@ def lloyd(X: Array, centres: Array, most: int) -> tuple[np.ndarray, float]:  # p
             before[i] = labels[i]
         if not moving:
             break
-        sums, sizes = np.zeros((k, p)), np.zeros(k)
-        for i in range(n):
-            sizes[labels[i]] += 1.0
-            for f in range(p):
-                sums[labels[i], f] += X[i, f]
-        for c in range(k):
-            if sizes[c] > 0:
+        for c in range(len(centres)):
+            size = 0
+            for i in range(n):
+                size += labels[i] == c
+            if size > 0:
                 for f in range(p):
-                    centres[c, f] = sums[c, f] / sizes[c]
+                    column, total = X[f], 0.0
+                    for i in range(n):
+                        total += column[i] if labels[i] == c else 0.0
+                    centres[c, f] = total / size
         inertia = nearest_centres(X, centres, labels)
     return labels, inertia
 
 
 @compiled
 def best_kmeans(X: Array, some: Array, draws: Array, most: int) -> np.ndarray:  # pragma: no cover
-    """Return the labels (n,) of the best of several k-means runs on some samples; ``draws`` (runs, k, candidates)."""
-    best, least = np.zeros(len(X), np.intp), np.inf
+    """Return the labels (n,) of samples (p, n) by the best of several k-means runs on some of them.
+
+    ``draws`` (runs, k, candidates) are for :func:`spread_centres`.
+    """
+    best, least = np.zeros(X.shape[1], np.intp), np.inf
     for start in range(len(draws)):
         centres = spread_centres(some, draws[start])
         inertia = lloyd(some, centres, most)[1]

@@ -21,6 +21,9 @@ from latentsimplex.pairs.divergence_loops import (
     reverse_value_and_slope,
 )
 
+FEW_SAMPLES = 160
+"""With no more samples than this the expected similarities of all pairs are one product of matrices."""
+
 
 @compiled
 def clip_bounds(x: np.ndarray) -> tuple[Any, Any]:  # pragma: no cover
@@ -121,6 +124,40 @@ def two_rows(
 
 
 @compiled
+def all_pairs(
+    left: np.ndarray, right: np.ndarray, s: np.ndarray, mass: Any, forward: bool, GW: np.ndarray
+) -> float:  # pragma: no cover
+    """Return the terms of all pairs of few samples, s; add to GW.
+
+    Their matrix fits into a near cache, and the slopes of all are one loop: those along short rows are mostly rest.
+    """
+    n, at, total = left.shape[1], 0, 0.0
+    G, p = np.dot(left.T, right), np.empty(len(s), left.dtype)
+    for i in range(n - 1):
+        row, into = G[i, i + 1 :], p[at : at + n - 1 - i]
+        for j in range(len(into)):
+            into[j] = row[j]
+        at += n - 1 - i
+    for first in range(0, at, STRIP):
+        last = min(first + STRIP, at)
+        total += write_slopes(p[first:last], s[first:last], mass, forward)
+    at = 0
+    for i in range(n):
+        row, slopes = G[i], p[at : at + n - 1 - i]
+        for j in range(i):
+            row[j] = G[j, i]
+        row[i] = 0.0
+        for j in range(len(slopes)):
+            row[i + 1 + j] = slopes[j]
+        at += n - 1 - i
+    more = np.dot(right, G)
+    for k in range(len(GW)):
+        for j in range(n):
+            GW[k, j] += more[k, j]
+    return total
+
+
+@compiled
 def add_gradient(
     left: np.ndarray,
     right: np.ndarray,
@@ -136,6 +173,8 @@ def add_gradient(
     ``left`` is (W B)^T and ``right`` W^T, both (g, n); ``stat`` has the packed pairs of these rows.
     """
     n, own_mass = left.shape[1], left.dtype.type(mass)
+    if n <= FEW_SAMPLES and start == 0 and stop == n - 1:
+        return all_pairs(left, right, stat, own_mass, forward, GW)
     p, q = np.empty(STRIP, left.dtype), np.empty(STRIP, left.dtype)
     total, at, i = 0.0, 0, start
     while i < stop:

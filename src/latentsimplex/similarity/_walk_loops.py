@@ -13,14 +13,18 @@ import numpy as np
 
 from latentsimplex.base.compiled import compiled
 from latentsimplex.base.float_math import ONE, ZERO, log
+from latentsimplex.similarity._listed_rows import (
+    AT_ONCE,
+    LANES,
+    find_first_bit,
+    mark_larger,
+    write_listed_rows,
+)
 
-EIGHT = 8
-LANES = 32
-"""Columns of matrices come in whole lanes, so that no loop along a row has a rest."""
 NEGLIGIBLE, LONG = 1e-9, 7
 """Entries of a walk that are left out of products, and the doublings that make it so long that none may be."""
-SPARSE = 0.45
-"""Matrices with a larger share of significant entries are multiplied as a whole."""
+MOST_LISTED = 300
+"""Matrices with more significant entries in a row, on average, are multiplied as a whole."""
 
 
 @compiled
@@ -29,40 +33,24 @@ def list_significant(
 ) -> float:  # pragma: no cover
     """List the entries of each row that are larger than ``least``, and return their share of all.
 
-    ``many`` (n,) has their numbers, ``who`` and ``share`` (n, at least n + EIGHT) where they are and what they are; the
-    lists are filled up to whole eights with entries that are 0.
+    ``many`` (n,) has their numbers, ``who`` and ``share`` (n, at least n + AT_ONCE) where they are and what they are;
+    a list is filled up with entries that are 0, so that rows are added AT_ONCE.
     """
-    total = 0
+    total, edge = 0, np.float32(least)
     for i in range(n):
         row, places, entries, count = K[i], who[i], share[i], 0
-        for j in range(n):
-            places[count], entries[count] = j, row[j]
-            count += row[j] > least
-        many[i] = count
+        for first in range(0, n, LANES):
+            word = mark_larger(row, first, edge)
+            while word:
+                j = first + find_first_bit(word)
+                places[count], entries[count] = j, row[j]
+                word &= np.uint32(word - np.uint32(1))
+                count += 1
         total += count
-        for c in range(count, -(-count // EIGHT) * EIGHT):
+        for c in range(count, max(-(-count // AT_ONCE), 1) * AT_ONCE):
             places[c], entries[c] = 0, 0.0
+        many[i] = count
     return total / n**2
-
-
-@compiled
-def add_rows(
-    right: np.ndarray, first: int, places: np.ndarray, entries: np.ndarray, count: int, into: np.ndarray
-) -> None:  # pragma: no cover
-    """Add the listed rows of ``right`` from column ``first`` on, each times its entry, eight at a time."""
-    for c in range(0, count, EIGHT):
-        a, b, e, f = places[c], places[c + 1], places[c + 2], places[c + 3]
-        g, h, k, l = places[c + 4], places[c + 5], places[c + 6], places[c + 7]
-        A, B, E, F = right[a][first:], right[b][first:], right[e][first:], right[f][first:]
-        G, H, K, L = right[g][first:], right[h][first:], right[k][first:], right[l][first:]
-        s, t, u, v = entries[c], entries[c + 1], entries[c + 2], entries[c + 3]
-        w, x, y, z = entries[c + 4], entries[c + 5], entries[c + 6], entries[c + 7]
-        for j in range(len(into)):
-            into[j] += (
-                (s * A[j] + t * B[j])
-                + (u * E[j] + v * F[j])
-                + ((w * G[j] + x * H[j]) + (y * K[j] + z * L[j]))
-            )
 
 
 @compiled
@@ -82,11 +70,9 @@ def multiply_powers(
     """
     n, trace = len(many), 0.0
     if listed:
-        for i in range(n):
-            first = i // LANES * LANES
-            into = out[i][first:]
-            into[:] = ZERO
-            add_rows(right, first, who[i], share[i], many[i], into)
+        for first in range(0, n, LANES):
+            for i in range(min(first + LANES, n)):
+                write_listed_rows(right, first, who[i], share[i], many[i], out[i])
     else:
         np.dot(half, right, out)
     for i in range(n):
@@ -189,17 +175,17 @@ def walk_to_mean(
     n = len(many)
     power, other, middle, unused = spare[0], spare[1], spare[2], spare[3]
     half, least, doubling = M, NEGLIGIBLE, 0
-    listed = list_significant(half, n, least, who, share, many) < SPARSE
+    listed = n * list_significant(half, n, least, who, share, many) < MOST_LISTED
     multiply_powers(half, listed, who, share, many, half, power)
     while doubling < doublings - 1 and mean_of_square(power, n, tiny) < mean:
         doubling += 1
         if doubling == LONG and least > 0:
             # what joins the parts of a graph is not negligible: once more, with it
             doubling, least, half, power, other = 0, 0.0, M, spare[0], spare[1]
-            listed = list_significant(half, n, least, who, share, many) < SPARSE
+            listed = n * list_significant(half, n, least, who, share, many) < MOST_LISTED
             multiply_powers(half, listed, who, share, many, half, power)
             continue
-        listed = list_significant(power, n, least, who, share, many) < SPARSE
+        listed = n * list_significant(power, n, least, who, share, many) < MOST_LISTED
         multiply_powers(power, listed, who, share, many, power, other)
         half, power, other = power, other, unused if doubling == 1 else half
     multiply_powers(half, listed, who, share, many, power, middle)

@@ -1,0 +1,115 @@
+"""Sums of listed rows of a matrix, and lists of what is large in a row: whole lanes of numbers at a time.
+
+A loop that Numba makes of its own has to ask, whenever it begins, whether arrays overlap and what is left over beside
+whole lanes, and writes its sums to memory after every few rows. Here a strip of one row's sums stays in registers until
+all that is listed has been added. Strips of all rows come one after the other, so that the columns that they read stay
+in the nearest cache. That takes half the time, and a sum is taken in the order of its list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 32
+"""Columns of matrices come in whole lanes, so that no loop along a row has a rest."""
+AT_ONCE = 4
+"""Rows that are added to sums of their own: so many products are under way."""
+WORD, NUMBER, INDEX = ir.IntType(LANES), ir.FloatType(), ir.IntType(64)
+STRIP, ORDER = ir.VectorType(NUMBER, LANES), ir.VectorType(ir.IntType(32), LANES)
+
+
+def by_hand(write: Callable[..., Any]) -> Any:
+    """Return what compiled loops call and ``write`` writes the machine-independent code of."""
+    return intrinsic(write)
+
+
+@by_hand
+def write_listed_rows(
+    typing: Any, right: Any, first: Any, places: Any, entries: Any, count: Any, into: Any
+) -> Any:
+    """Write the sum of the listed rows of ``right``, each times its entry, into LANES columns from ``first`` on.
+
+    Numbers are of single precision, and ``right`` is as wide as whole lanes. Lists are as
+    :func:`latentsimplex.similarity._walk_loops.list_significant` makes them: filled up so that rows are added AT_ONCE.
+    """
+    signature = types.void(right, types.int64, places, entries, types.int64, into)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        matrix, rows, factors, target = (
+            context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2, 3, 5)
+        )
+        first, count = arguments[1], arguments[4]
+        width = cgutils.unpack_tuple(builder, matrix.shape)[1]
+        before = builder.block
+        add, added = builder.append_basic_block("add"), builder.append_basic_block("added")
+        builder.branch(add)
+        builder.position_at_end(add)
+        at = builder.phi(INDEX)
+        at.add_incoming(ir.Constant(INDEX, 0), before)
+        sums, after = [builder.phi(STRIP) for _ in range(AT_ONCE)], []
+        for k, total in enumerate(sums):
+            total.add_incoming(ir.Constant(STRIP, None), before)
+            here = builder.add(at, ir.Constant(INDEX, k))
+            row = builder.zext(builder.load(builder.gep(rows.data, [here])), INDEX)
+            start = builder.gep(matrix.data, [builder.add(builder.mul(row, width), first)])
+            product = builder.fmul(
+                spread(builder, builder.load(builder.gep(factors.data, [here]))),
+                load_strip(builder, start),
+                flags=["contract"],
+            )
+            after.append(builder.fadd(product, total, flags=["contract"]))
+        following = builder.add(at, ir.Constant(INDEX, AT_ONCE))
+        at.add_incoming(following, add)
+        for total, more in zip(sums, after, strict=True):
+            total.add_incoming(more, add)
+        builder.cbranch(builder.icmp_signed("<", following, count), add, added)
+        builder.position_at_end(added)
+        place = builder.bitcast(builder.gep(target.data, [first]), STRIP.as_pointer())
+        while len(after) > 1:
+            after = [builder.fadd(one, other) for one, other in zip(after[::2], after[1::2], strict=True)]
+        builder.store(after[0], place, align=4)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@by_hand
+def mark_larger(typing: Any, row: Any, first: Any, least: Any) -> Any:
+    """Return a word with a bit for each of LANES numbers of a row from ``first`` on that is larger than ``least``."""
+    signature = types.uint32(row, types.int64, types.float32)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers = context.make_array(signature.args[0])(context, builder, arguments[0])
+        strip = load_strip(builder, builder.gep(numbers.data, [arguments[1]]))
+        return builder.bitcast(builder.fcmp_ordered(">", strip, spread(builder, arguments[2])), WORD)
+
+    return signature, generate
+
+
+@by_hand
+def find_first_bit(typing: Any, word: Any) -> Any:
+    """Return the place of the first bit of a word that is set; there is one."""
+    signature = types.int64(types.uint32)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1)), INDEX)
+
+    return signature, generate
+
+
+def load_strip(builder: Any, start: Any) -> Any:
+    """Return LANES numbers of an array from a place on."""
+    return builder.load(builder.bitcast(start, STRIP.as_pointer()), align=4)
+
+
+def spread(builder: Any, number: Any) -> Any:
+    """Return a number in all lanes."""
+    nothing = ir.Constant(STRIP, ir.Undefined)
+    alone = builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(alone, nothing, ir.Constant(ORDER, [0] * LANES))
