@@ -7,11 +7,13 @@ the fit goes on. Tasks are pure functions of their arguments, so that it ends wh
 from __future__ import annotations
 
 import asyncio
+import ctypes
 from asyncio import CancelledError as AbandonedError
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
@@ -31,6 +33,10 @@ ANSWER_SECONDS = 60
 """How long workers may take to answer a question, which they do beside their tasks."""
 LOOK_SECONDS, PATIENCE = 10, 300
 """Seconds between two looks at the workers that a fit waits for, and how long there may be none that run."""
+KEPT_BYTES = 1 << 26
+"""Memory that the C library of Linux keeps for the next arrays, unless it is told otherwise."""
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""What ``mallopt`` calls them."""
 
 
 class Cluster:
@@ -54,15 +60,24 @@ class Cluster:
         self.n_threads = sum(worker["nthreads"] for worker in self._workers.values())
         self._last_running = monotonic()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the future of a function's result on a worker; futures among the arguments are their results there."""
+    def place(self, n_parts: int) -> list[str]:
+        """Return the worker that is to hold each of so many parts: neighbours together, as many for each thread."""
+        of_threads = [address for address, worker in self._workers.items() for _ in range(worker["nthreads"])]
+        return [of_threads[k * len(of_threads) // n_parts] for k in range(n_parts)]
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
+        """Return the future of a function's result on a worker; futures among the arguments are their results there.
+
+        ``worker`` is the one that runs it, if that is there.
+        """
         import dask
 
         # Dask would advise to load large tables with it: whoever has them in memory need not hear that
         silent = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
         with self._said_in_one_sentence(), silent:
             key = f"{function.__name__}-{uuid4().hex}"  # by which the dashboard shows it
-            return self.client.submit(run_task, function, *arguments, key=key, pure=False)
+            preferred = {} if worker is None else {"workers": worker, "allow_other_workers": True}
+            return self.client.submit(run_task, function, *arguments, key=key, pure=False, **preferred)
 
     def broadcast(self, state: Any, n_tasks: int) -> Any:
         """Return the future of a state that so many tasks need: the first worker that has it sends it to the others.
@@ -204,8 +219,24 @@ def give_back(value: T) -> T:
 
 def run_task(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return the result of a function as workers run it: tasks are the parallelism, so that BLAS has one thread."""
+    keep_freed_memory()
     with one_blas_thread:
         return function(*arguments)
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let this process keep some of the memory that arrays leave, for those that follow.
+
+    Dask has workers give all of it back (MALLOC_TRIM_THRESHOLD_): each array of more than 128 KB is then made of new
+    pages, which the kernel clears one by one.
+    """
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # another C library than that of Linux
+        return
+    set_option(MMAP_THRESHOLD, KEPT_BYTES // 2)
+    set_option(TRIM_THRESHOLD, KEPT_BYTES)
 
 
 def ask_workers(
