@@ -30,7 +30,7 @@ from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.datasets import many_views
 from latentsimplex.engines.cluster import Cluster
-from latentsimplex.engines.sharded_pairs import FAN_IN, ShardedPairs
+from latentsimplex.engines.sharded_pairs import ShardedPairs
 from latentsimplex.engines.sharded_views import cut_into_shards
 
 N_CLUSTERS = N_PATTERNS = 10
@@ -185,15 +185,14 @@ def predict_traffic(V: int, n: int, d: int, g: int, p: int = 1, drawn: int | Non
     """
     held = min(n, drawn or n)
     m, shards = count_pairs(held), len(cut_into_shards(held, [p] * V))
-    joined = shards if shards <= FAN_IN else 1
     state, rows = 8 * d * (held * g + g * g + 1), 8 * V * d
     return {
         "shards": shards,
         "pair values": 4.0 * V * m,
         "sent by the client in a pass": state,
         "reaching workers in a pass": float(state * shards),
-        "added up on workers in a pass": 8.0 * d * m * (shards - joined),
-        "reaching the client in a pass": 8.0 * d * m * joined + rows,
+        "added up on workers in a pass": 8.0 * d * m * (shards - 1),
+        "reaching the client in a pass": 8.0 * d * m + rows,
         "operations of a pass": 4.0 * V * m * d,
     }
 

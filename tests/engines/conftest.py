@@ -1,5 +1,10 @@
 """A real cluster: two worker processes of one thread each, on loopback."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 from latentsimplex.datasets import many_views
@@ -35,3 +40,54 @@ def small_shards(monkeypatch):
     from latentsimplex.engines import sharded_views
 
     monkeypatch.setattr(sharded_views, "SHARD_VALUES", 100 * 60 * 59 // 2)
+
+
+class OwnCluster:
+    """A scheduler and two workers, each a process of its own, on loopback."""
+
+    def __init__(self, folder):
+        self.folder, self.processes = folder, []
+
+    def start(self):
+        """Start it, and return the address of the scheduler."""
+        found = self.folder / f"scheduler{len(self.processes)}.json"
+        common = ["--host", "127.0.0.1", "--no-dashboard"]
+        self._run("scheduler", *common, "--port", "0", "--scheduler-file", str(found))
+        deadline = time.monotonic() + 60
+        while not found.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        for _ in range(2):
+            self._run("worker", "--scheduler-file", str(found), *common, "--nthreads", "1", "--no-nanny")
+        from distributed import Client
+
+        with Client(scheduler_file=str(found), set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+            return client.scheduler.address
+
+    def _run(self, *command):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder}
+        self.processes.append(subprocess.Popen([sys.executable, "-m", "dask", *command], **quiet))
+
+    def kill_scheduler(self):
+        """Kill -9 the scheduler that was started last; its workers are none afterwards."""
+        for process in self.processes[-3:]:
+            process.send_signal(signal.SIGKILL)
+
+    def kill_workers(self):
+        """Kill -9 the workers that were started last."""
+        for process in self.processes[-2:]:
+            process.send_signal(signal.SIGKILL)
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def own_cluster(tmp_path):
+    pytest.importorskip("distributed")
+    own = OwnCluster(tmp_path)
+    yield own
+    own.end()

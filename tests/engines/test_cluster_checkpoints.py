@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -52,52 +50,6 @@ def _kept_at_once(monkeypatch):
     monkeypatch.setattr(piece_folder, "PACE", 0)
     monkeypatch.setattr(remote_pieces, "SOON", 0.02)
     monkeypatch.setattr(remote_pieces, "COLLECT_SECONDS", 0.02)
-
-
-class OwnCluster:
-    """A scheduler and two workers, each a process of its own, on loopback."""
-
-    def __init__(self, folder):
-        self.folder, self.processes = folder, []
-
-    def start(self):
-        """Start it, and return the address of the scheduler."""
-        found = self.folder / f"scheduler{len(self.processes)}.json"
-        common = ["--host", "127.0.0.1", "--no-dashboard"]
-        self._run("scheduler", *common, "--port", "0", "--scheduler-file", str(found))
-        deadline = time.monotonic() + 60
-        while not found.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        for _ in range(2):
-            self._run("worker", "--scheduler-file", str(found), *common, "--nthreads", "1", "--no-nanny")
-        from distributed import Client
-
-        with Client(scheduler_file=str(found), set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
-            return client.scheduler.address
-
-    def _run(self, *command):
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder}
-        self.processes.append(subprocess.Popen([sys.executable, "-m", "dask", *command], **quiet))
-
-    def kill_scheduler(self):
-        """Kill -9 the scheduler that was started last; its workers are none afterwards."""
-        for process in self.processes[-3:]:
-            process.send_signal(signal.SIGKILL)
-
-    def end(self):
-        for process in self.processes:
-            process.kill()
-            process.wait()
-
-
-@pytest.fixture
-def own_cluster(tmp_path):
-    pytest.importorskip("distributed")
-    own = OwnCluster(tmp_path)
-    yield own
-    own.end()
 
 
 def on_call(monkeypatch, owner, name, number, act):

@@ -1,5 +1,7 @@
 """Data that the workers of a cluster read themselves, and what is refused before any work begins."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -98,8 +100,11 @@ class Answers:
     def __init__(self, versions):
         self.versions = versions
 
-    def run(self, function):
+    async def run(self, function):
         return self.versions
+
+    def sync(self, function, callback_timeout):
+        return asyncio.run(function())
 
 
 def test_workers_without_the_package():

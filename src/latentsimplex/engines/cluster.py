@@ -6,12 +6,16 @@ the fit goes on. Tasks are pure functions of their arguments, so that it ends wh
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 from asyncio import CancelledError as AbandonedError
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -25,6 +29,14 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 10
 """How long an address may take to answer."""
+ANSWER_SECONDS = 60
+"""How long workers may take to answer a question, which they do beside their tasks."""
+LOOK_SECONDS, PATIENCE = 10, 300
+"""Seconds between two looks at the workers that a fit waits for, and how long there may be none that run."""
+KEPT_BYTES = 1 << 26
+"""Memory that the C library of Linux keeps for the next arrays, unless it is told otherwise."""
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""What ``mallopt`` calls them."""
 
 
 class Cluster:
@@ -46,16 +58,26 @@ class Cluster:
         self.checkpoint = checkpoint
         self._workers = client.scheduler_info(n_workers=-1)["workers"]
         self.n_threads = sum(worker["nthreads"] for worker in self._workers.values())
+        self._last_running = monotonic()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the future of a function's result on a worker; futures among the arguments are their results there."""
+    def place(self, n_parts: int) -> list[str]:
+        """Return the worker that is to hold each of so many parts: neighbours together, as many for each thread."""
+        of_threads = [address for address, worker in self._workers.items() for _ in range(worker["nthreads"])]
+        return [of_threads[k * len(of_threads) // n_parts] for k in range(n_parts)]
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
+        """Return the future of a function's result on a worker; futures among the arguments are their results there.
+
+        ``worker`` is the one that runs it, if that is there.
+        """
         import dask
 
         # Dask would advise to load large tables with it: whoever has them in memory need not hear that
         silent = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
         with self._said_in_one_sentence(), silent:
             key = f"{function.__name__}-{uuid4().hex}"  # by which the dashboard shows it
-            return self.client.submit(run_task, function, *arguments, key=key, pure=False)
+            preferred = {} if worker is None else {"workers": worker, "allow_other_workers": True}
+            return self.client.submit(run_task, function, *arguments, key=key, pure=False, **preferred)
 
     def broadcast(self, state: Any, n_tasks: int) -> Any:
         """Return the future of a state that so many tasks need: the first worker that has it sends it to the others.
@@ -85,7 +107,21 @@ class Cluster:
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of futures, in order."""
         with self._said_in_one_sentence():
-            return self.client.gather(list(futures))
+            if is_on_worker():  # which is watched itself
+                return self.client.gather(list(futures))
+            return self.client.sync(self._gather_watched, list(futures))
+
+    async def _gather_watched(self, futures: list[Any]) -> list[Any]:
+        """Return the results of futures; without workers that make them nothing would ever end."""
+        self._last_running = monotonic()
+        gathering = asyncio.ensure_future(self.client.gather(futures))
+        try:
+            while not (await asyncio.wait([gathering], timeout=LOOK_SECONDS))[0]:
+                await self._look_at_workers()
+            found: list[Any] = gathering.result()
+            return found
+        finally:
+            gathering.cancel()
 
     def wait_for(self, future: Any, seconds: float) -> bool:
         """Wait until a task has ended, well or not, for so many seconds at most; return whether it has."""
@@ -95,16 +131,32 @@ class Cluster:
             try:
                 wait([future], timeout=seconds)
             except TimeoutError:
+                self.client.sync(self._look_at_workers)
                 return False
             return True
 
+    async def _look_at_workers(self) -> None:
+        """Raise RuntimeError if for long no worker has run tasks: all were lost, or paused for lack of memory."""
+        workers = (await self.client.scheduler.identity(n_workers=-1))["workers"].values()
+        if any(worker["status"] == "running" for worker in workers):
+            self._last_running = monotonic()
+        elif monotonic() - self._last_running > PATIENCE:
+            what = "paused for lack of memory" if workers else "lost"
+            raise RuntimeError(
+                f"All workers of the cluster at {self.address} were {what}, and for {PATIENCE} s none has come back: "
+                f"start workers, with more memory if they lacked it, and fit again{self._say_what_remains()}."
+            )
+
     def ask_worker_of(self, future: Any, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function says on the worker that runs a task, beside that task; {} where none runs it."""
+        """Return what a function says on the worker that runs a task, beside that task; {} where none runs it.
+
+        TimeoutError is a worker that does not answer in time, which may run the function all the same.
+        """
         with self._said_in_one_sentence():
             placed = self.client.processing()
             here = [address for address, keys in placed.items() if future.key in keys]
             # a worker that dies now answers nothing
-            found = self.client.run(function, *arguments, workers=here, on_error="ignore") if here else {}
+            found = ask_workers(self.client, function, *arguments, workers=here, on_error="ignore")
         return next(iter(found.values()), {})
 
     @contextmanager
@@ -141,7 +193,7 @@ class Cluster:
         """Return the memory that workers may take together: half of what each has, or of what its machine has free."""
         hosts = Counter(worker["host"] for worker in self._workers.values())
         unlimited = [address for address, worker in self._workers.items() if not worker["memory_limit"]]
-        free = self.client.run(available_bytes, workers=unlimited) if unlimited else {}
+        free = ask_workers(self.client, available_bytes, workers=unlimited)
         limits = [
             worker["memory_limit"] or free[address] / hosts[worker["host"]]
             for address, worker in self._workers.items()
@@ -167,8 +219,38 @@ def give_back(value: T) -> T:
 
 def run_task(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return the result of a function as workers run it: tasks are the parallelism, so that BLAS has one thread."""
+    keep_freed_memory()
     with one_blas_thread:
         return function(*arguments)
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let this process keep some of the memory that arrays leave, for those that follow.
+
+    Dask has workers give all of it back (MALLOC_TRIM_THRESHOLD_): each array of more than 128 KB is then made of new
+    pages, which the kernel clears one by one.
+    """
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # another C library than that of Linux
+        return
+    set_option(MMAP_THRESHOLD, KEPT_BYTES // 2)
+    set_option(TRIM_THRESHOLD, KEPT_BYTES)
+
+
+def ask_workers(
+    client: Any, function: Callable[..., Any], *arguments: Any, **settings: Any
+) -> dict[str, Any]:
+    """Return what a function says on each worker, by address, beside its tasks; TimeoutError if one is silent."""
+    if settings.get("workers") == []:
+        return {}
+
+    async def ask() -> Any:
+        return await client.run(function, *arguments, **settings)
+
+    found: dict[str, Any] = client.sync(ask, callback_timeout=ANSWER_SECONDS)
+    return found
 
 
 @contextmanager
@@ -220,7 +302,13 @@ def check_workers(client: Any) -> None:
             return None
         return str(__version__)
 
-    versions = client.run(find_version)
+    try:
+        versions = ask_workers(client, find_version)
+    except TimeoutError:
+        raise ValueError(
+            f"engine= is a Dask cluster with workers that do not answer within {ANSWER_SECONDS} s: restart those "
+            "which its dashboard shows to be silent."
+        ) from None
     if not versions:
         raise ValueError(
             "engine= is a Dask cluster without workers: start some, or wait for them with client.wait_for_workers(1)."

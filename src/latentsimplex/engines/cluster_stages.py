@@ -173,7 +173,9 @@ def explore_on_worker(
     order, parts = take_views(cluster, sharded, list_looked_at(sharded.views, options))
     schedule = replace(options.schedule, stop=NEVER)  # signals are heard in this process alone
     sent = replace(options, engine=None, settings={}, schedule=schedule, verbose=False)
-    exploring = cluster.submit(explore, describe_views(sharded.views), order, sent, known, losses, *parts)
+    described = describe_views(sharded.views, order)
+    exploring = cluster.submit(explore, described, order, sent, known, losses, *parts)
+    sharded.shards()  # which travel while the worker searches
     found, state = gather_with_pieces(cluster, exploring, checkpoint)
     options.rng.bit_generator.state = state  # as if all had been drawn here
     return found

@@ -33,6 +33,7 @@ class PiecesOnWorker(PieceFolder):
     def __init__(self, path: Path) -> None:
         super().__init__(path, {})
         self._earlier: Mapping[str, bytes] = {}
+        self._taken: Pieces = {}
         self.is_ready = Event()
 
     def hand(self, earlier: Mapping[str, bytes]) -> None:
@@ -61,11 +62,12 @@ class PiecesOnWorker(PieceFolder):
     def flush(self) -> None:
         """Leave the pieces that wait: whoever has the folder writes them."""
 
-    def take(self) -> Pieces:
-        """Return the pieces that wait, which others then have."""
+    def take(self, again: bool) -> Pieces:
+        """Return the pieces that wait, which others then have; with those of the last time, which did not arrive."""
         with self._changing:
-            taken, self._waiting = self._waiting, {}
-        return taken
+            self._taken = {**self._taken, **self._waiting} if again else self._waiting
+            self._waiting = {}
+        return self._taken
 
 
 made_here: dict[str, PiecesOnWorker] = {}
@@ -91,12 +93,12 @@ def pieces_of_task(path: Path | None) -> Iterator[PiecesOnWorker | None]:
             del made_here[key]
 
 
-def collect_pieces(key: str) -> Pieces | None:
+def collect_pieces(key: str, again: bool) -> Pieces | None:
     """Return the new pieces of a task of this worker, none if it does not run here, None if it lacks earlier ones."""
     pieces = made_here.get(key)
     if pieces is None:
         return {}
-    return pieces.take() if pieces.is_ready.is_set() else None
+    return pieces.take(again) if pieces.is_ready.is_set() else None
 
 
 def hand_pieces(key: str, earlier: Mapping[str, bytes]) -> None:
@@ -109,7 +111,7 @@ def gather_with_pieces(cluster: Cluster, future: Any, checkpoint: Checkpoint | N
     """Return the result of a task, whose pieces are kept in the folder of a checkpoint, if any, as it makes them."""
     if checkpoint is None:
         return cluster.gather([future])[0][0]
-    folder, seconds = checkpoint.folder, SOON
+    folder, seconds, is_lost = checkpoint.folder, SOON, False
 
     def keep(pieces: Pieces) -> None:
         for name, (key, value) in pieces.items():
@@ -117,12 +119,16 @@ def gather_with_pieces(cluster: Cluster, future: Any, checkpoint: Checkpoint | N
 
     while not cluster.wait_for(future, seconds):
         seconds = min(2 * seconds, COLLECT_SECONDS)
-        new = cluster.ask_worker_of(future, collect_pieces, future.key)
-        if new is None:
-            folder.flush()
-            cluster.ask_worker_of(future, hand_pieces, future.key, folder.load_pieces())
-        else:
-            keep(new)
+        try:
+            new = cluster.ask_worker_of(future, collect_pieces, future.key, is_lost)
+            if new is None:
+                folder.flush()
+                cluster.ask_worker_of(future, hand_pieces, future.key, folder.load_pieces())
+            else:
+                keep(new)
+            is_lost = False
+        except TimeoutError:  # a slow worker: what it says now nobody hears, and it is asked again
+            is_lost = True
     found, rest = cluster.gather([future])[0]
     keep(rest)
     return found
@@ -130,4 +136,4 @@ def gather_with_pieces(cluster: Cluster, future: Any, checkpoint: Checkpoint | N
 
 def return_with_pieces(found: Any, pieces: PiecesOnWorker | None) -> tuple[Any, Pieces]:
     """Return the result of a task with the pieces that nobody has collected yet."""
-    return found, {} if pieces is None else pieces.take()
+    return found, {} if pieces is None else pieces.take(again=True)

@@ -25,8 +25,8 @@ from latentsimplex.pairs.on_device import find_device, make_pairs
 from latentsimplex.pairs.protocol import Backend, Passed, Visit
 from latentsimplex.similarity.kernel import Kernel
 
-FAN_IN = 16
-"""Results of a pass that are joined at a time: those of more shards are joined by workers, down to one."""
+FAN_IN = 8
+"""Results of a pass that workers join at a time, down to one, which is all that travels to who asked for the pass."""
 
 
 class Shard:
@@ -125,10 +125,9 @@ class ShardedPairs:
             submit(visit_shard, shard, sent, None if given is None else given[start:stop])
             for shard, (start, stop) in zip(self._shards, pairwise(self._ends), strict=True)
         ]
-        if len(parts) > FAN_IN:
-            while len(parts) > 1:
-                parts = [submit(join_passed, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
-        return join_passed(self._cluster.gather(parts))
+        while len(parts) > 1:
+            parts = [submit(join_passed, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
+        return self._cluster.gather(parts)[0]
 
     def values(self, v: int) -> Any:
         """Return F[v], from the worker that holds it."""
@@ -179,7 +178,7 @@ def read_shards(
         cluster.submit(
             Shard, shard, kernel, divergence, device, keep, None if weights is None else weights[rows]
         )
-        for rows, shard in zip(sharded.bounds, sharded.shards, strict=True)
+        for rows, shard in zip(sharded.bounds, sharded.shards(), strict=True)
     ]
     found = cluster.gather([cluster.submit(summarise_shard, shard) for shard in shards])
     told = [(shard, len(own)) for shard, (_, own) in zip(shards, found, strict=True) if len(own)]

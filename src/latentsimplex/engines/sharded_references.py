@@ -58,7 +58,7 @@ def keep_references_of_shards(
     asked = np.sort(np.concatenate([np.empty(0, dtype=np.intp), *clustered]))
     parts = [
         cluster.submit(learn_in_shard, shard, (own - at.start).tolist(), results.similarity, rows)
-        for at, shard in zip(sharded.bounds, sharded.shards, strict=True)
+        for at, shard in zip(sharded.bounds, sharded.shards(), strict=True)
         if len(own := asked[(asked >= at.start) & (asked < at.stop)])
     ]
     both = (each for part in cluster.gather(parts) for each in part.split())

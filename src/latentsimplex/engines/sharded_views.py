@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -31,11 +32,14 @@ ROUNDING = 1e-9
 
 
 class ShardedViews(NamedTuple):
-    """Views in shards: the views as this process knows them, which are in each shard, and the shards on workers."""
+    """Views in shards: the views as this process knows them, which are in each shard, and the shards on workers.
+
+    ``shards()`` are the futures of the shards, which are sent when it is first called: others may go before them.
+    """
 
     views: Views
     bounds: list[slice]
-    shards: list[Any]
+    shards: Callable[[], list[Any]]
 
 
 def cut_into_shards(n_samples: int, widths: list[int]) -> list[slice]:
@@ -59,11 +63,21 @@ def send_views(cluster: Cluster, views: Views) -> ShardedViews:
     """Return views in shards: those of this process are sent to workers, stored ones are read by them."""
     bounds = cut_into_shards(views.n_samples, views.widths)
     if isinstance(views.load, StoredColumns):
-        shards = [read_shard(cluster, views, views.load, rows) for rows in bounds]
+        shards = [
+            read_shard(cluster, views, views.load, rows, place)
+            for rows, place in zip(bounds, cluster.place(len(bounds)), strict=True)
+        ]
         held = LoadsFromShards(cluster, bounds, shards)
-        return ShardedViews(replace(mark_varying(cluster, views, shards), load=held), bounds, shards)
-    shards = [cluster.submit(hold_views, *pack_views(views, rows)) for rows in bounds]
-    return ShardedViews(mark_varying(cluster, views, shards), bounds, shards)
+        return ShardedViews(replace(mark_varying(cluster, views, shards), load=held), bounds, lambda: shards)
+
+    @cache
+    def send_shards() -> list[Any]:
+        return [
+            cluster.submit(hold_views, *pack_views(views, rows), worker=place)
+            for rows, place in zip(bounds, cluster.place(len(bounds)), strict=True)
+        ]
+
+    return ShardedViews(views, bounds, send_shards)
 
 
 class LoadsFromShards:
@@ -79,7 +93,7 @@ class LoadsFromShards:
         return unpack_tables(*self.cluster.gather([found])[0])[0]
 
 
-def read_shard(cluster: Cluster, views: Views, stored: StoredColumns, rows: slice) -> Any:
+def read_shard(cluster: Cluster, views: Views, stored: StoredColumns, rows: slice, place: str) -> Any:
     """Return the future of a run of views that a worker reads; what Dask has yet to compute it computes there."""
     places = stored.places[rows]
     pieces: dict[int, slice] = {}
@@ -99,6 +113,7 @@ def read_shard(cluster: Cluster, views: Views, stored: StoredColumns, rows: slic
         pieces,
         [stored.labels[t] for t in pieces],
         *parts,
+        worker=place,
     )
 
 
@@ -140,7 +155,7 @@ def find_varying_views(views: Views) -> np.ndarray:
 
 def fingerprint_shards(cluster: Cluster, sharded: ShardedViews) -> str:
     """Return the fingerprint of views as this process would find it, by workers that hold their tables."""
-    digests = cluster.gather([cluster.submit(list_digests, shard) for shard in sharded.shards])
+    digests = cluster.gather([cluster.submit(list_digests, shard) for shard in sharded.shards()])
     return fingerprint_views(sharded.views, chain.from_iterable(digests))
 
 
@@ -151,13 +166,13 @@ def list_digests(views: Views) -> list[str]:
 
 def leave_out_wordless_of_shards(cluster: Cluster, sharded: ShardedViews) -> ShardedViews:
     """Return views that workers read without samples that have no word in them (:mod:`latentsimplex.inputs.words`)."""
-    shards = [cluster.submit(leave_out_wordless, shard) for shard in sharded.shards]
+    shards = [cluster.submit(leave_out_wordless, shard) for shard in sharded.shards()]
     found = cluster.gather([cluster.submit(list_present, shard) for shard in shards])
     present = np.vstack(found)
     if present.all():
         return sharded
     held = LoadsFromShards(cluster, sharded.bounds, shards)
-    return ShardedViews(replace(sharded.views, present=present, load=held), sharded.bounds, shards)
+    return ShardedViews(replace(sharded.views, present=present, load=held), sharded.bounds, lambda: shards)
 
 
 def list_present(views: Views) -> np.ndarray:
@@ -212,10 +227,15 @@ def hold_views(
 
 
 def take_views(cluster: Cluster, sharded: ShardedViews, members: Indices) -> tuple[list[int], list[Any]]:
-    """Return some views in order, and the futures of their tables, packed shard by shard."""
+    """Return some views in order, and their tables as a task is given them, packed shard by shard.
+
+    A part of views that this process holds is sent by itself: nobody need wait until all shards have arrived.
+    """
+    if len(members) < len(sharded.views) and not isinstance(sharded.views.load, LoadsFromShards):
+        return members.tolist(), [take_tables(sharded.views, members.tolist())]
     order: list[int] = []
     parts = []
-    for rows, shard in zip(sharded.bounds, sharded.shards, strict=True):
+    for rows, shard in zip(sharded.bounds, sharded.shards(), strict=True):
         own = members[(members >= rows.start) & (members < rows.stop)].tolist()
         if own:
             order += own
@@ -228,10 +248,14 @@ def take_tables(views: Views, members: list[int]) -> tuple[Any, list[int]]:
     return pack_tables([views.load(v) for v in members]), [views.widths[v] for v in members]
 
 
-def describe_views(views: Views) -> Views:
-    """Return views as a task knows them to whom their tables come by themselves (:func:`rebuild_views`)."""
+def describe_views(views: Views, order: list[int]) -> Views:
+    """Return views as a task knows them to whom the tables of some come by themselves (:func:`rebuild_views`).
+
+    Where they are a part, they are views that vary: to the task no others do.
+    """
     described = hold_views(views.names, views.widths, views.n_samples, [], views.has_missing, views.present)
-    return replace(described, varying=views.varying)
+    varying = views.varying if len(order) == len(views) else np.isin(np.arange(len(views)), order)
+    return replace(described, varying=varying)
 
 
 def rebuild_views(described: Views, order: list[int], parts: Sequence[tuple[Any, list[int]]]) -> Views:
