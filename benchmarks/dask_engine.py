@@ -29,7 +29,7 @@ from baselines.clock import machine
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.datasets import many_views
-from latentsimplex.engines.cluster import Cluster
+from latentsimplex.engines.dask_cluster import Cluster
 from latentsimplex.engines.sharded_pairs import ShardedPairs
 from latentsimplex.engines.sharded_views import cut_into_shards
 

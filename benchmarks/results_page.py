@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
+from latentsimplex.base.atomic_files import whole_file
 from latentsimplex.base.checks import check_count
-from latentsimplex.base.whole_files import whole_file
 from latentsimplex.base.wording import count_noun
 from latentsimplex.datasets import Simulation, consensus_example, many_views, running_example
 from latentsimplex.experiments import consensus_example as consensus

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from threadpoolctl import threadpool_limits
 
-from latentsimplex.auto import choose_similarity, null_clouds, temperatures
+from latentsimplex.auto import choose_similarity, gaussian_clouds, temperatures
 from latentsimplex.base import condensed
 
 
@@ -19,7 +19,7 @@ def _one_thread_of_blas() -> Iterator[None]:
 @pytest.fixture
 def one_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare views with a single cloud, for tests of anything but the comparison: clouds are most of a small fit."""
-    for module in (null_clouds, temperatures, choose_similarity):
+    for module in (gaussian_clouds, temperatures, choose_similarity):
         monkeypatch.setattr(module, "N_CLOUDS", 1)
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.auto import choose_similarity, null_clouds, temperatures
+from latentsimplex.auto import choose_similarity, gaussian_clouds, temperatures
 from latentsimplex.datasets import consensus_example, running_example, single_view
 from latentsimplex.similarity import AutoDiffusion
 from problems import same_partition
@@ -146,7 +146,7 @@ def three_views(n=45):
 @pytest.fixture(scope="module", name="model")
 def _model():
     with pytest.MonkeyPatch.context() as patch:
-        for module in (null_clouds, temperatures, choose_similarity):
+        for module in (gaussian_clouds, temperatures, choose_similarity):
             patch.setattr(module, "N_CLOUDS", 1)  # as one_cloud does for what it is compared with
         return fitted(three_views(), n_clusters=4)
 

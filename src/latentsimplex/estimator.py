@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
-from latentsimplex.engines.cluster_stages import run_on_cluster
+from latentsimplex.engines.dask_stages import run_on_cluster
 from latentsimplex.known.findings import KnownFindings
 from latentsimplex.known.known_samples import Given
 from latentsimplex.options import PAPER, check_settings, resolve_options

@@ -13,8 +13,8 @@ import numpy as np
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
 from latentsimplex.checkpoints.pieces import make_key
-from latentsimplex.engines.cluster import connect_to
-from latentsimplex.engines.cluster_stages import open_on_cluster, run_opened
+from latentsimplex.engines.dask_cluster import connect_to
+from latentsimplex.engines.dask_stages import open_on_cluster, run_opened
 from latentsimplex.engines.sharded_views import fingerprint_shards
 from latentsimplex.inputs.fingerprint import fingerprint_views
 from latentsimplex.inputs.views import Views

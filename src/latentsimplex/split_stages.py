@@ -11,7 +11,8 @@ import numpy as np
 from latentsimplex.auto.choose_similarity import choose_comparisons
 from latentsimplex.auto.cluster_tree import Bounds, take_rows
 from latentsimplex.auto.comparisons import compare_views
-from latentsimplex.auto.neighbour_votes import N_VOTES, draw_landmarks, place_by_landmarks, settle_memberships
+from latentsimplex.auto.landmarks import draw_landmarks, place_by_landmarks
+from latentsimplex.auto.neighbour_votes import N_VOTES, settle_memberships
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying

@@ -1,12 +1,10 @@
-"""Memberships from neighbours' votes, pooled with those of EM, and of samples beyond the landmarks."""
+"""Memberships from neighbours' votes, pooled with those of EM."""
 
 import numpy as np
 import pytest
 
 from latentsimplex.auto.neighbour_votes import (
     count_votes,
-    draw_landmarks,
-    place_by_landmarks,
     pool,
     settle_memberships,
 )
@@ -80,24 +78,3 @@ def test_columns_beyond_the_clusters_stay_empty():
     found = settle_memberships([find_neighbours(X, 20)], labels, W)
     assert found.shape == (300, 5)
     assert not found[:, 2:].any()
-
-
-def test_landmarks_hold_some_of_each_cluster():
-    rare = np.zeros(5000, dtype=int)
-    rare[:30] = 1
-    landmarks = draw_landmarks([rare, np.arange(5000) % 3], 500, 20)
-    assert len(landmarks) == len(set(landmarks.tolist())) == 500
-    assert len(draw_landmarks([np.arange(5000) % 100], 500, 20)) == 2000
-    assert rare[landmarks].sum() >= 20
-    assert np.array_equal(draw_landmarks([rare[:100]], 500, 20), np.arange(100))
-
-
-@pytest.mark.parametrize("missing", [False, True])
-def test_samples_are_placed_where_the_nearest_landmarks_are(missing):
-    X, labels = two_clusters(9.0, n=400)
-    if missing:
-        X[3, 1] = np.nan
-    landmarks = np.arange(0, 400, 3)
-    placed = place_by_landmarks([X, X], landmarks, np.eye(2)[labels[landmarks]])
-    assert np.array_equal(placed.argmax(axis=1), labels)
-    np.testing.assert_allclose(placed.sum(axis=1), 1)

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto.cluster_tree import count_nats
-from latentsimplex.auto.slow_clusters import count_slow_modes, excess_slowness
+from latentsimplex.auto.slow_modes import count_slow_modes, excess_slowness
 from latentsimplex.auto.splits import (
     LEAST_CLUSTER,
     find_dip,

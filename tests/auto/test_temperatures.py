@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from latentsimplex.auto import explained
+from latentsimplex.auto import explained_divergence
 from latentsimplex.auto import temperatures as of_temperatures
-from latentsimplex.auto.explained import Request, cut_into_batches, explain, explain_tables, gains_up_to
-from latentsimplex.auto.null_clouds import CLOUD_SAMPLES, N_CLOUDS, SEED, draw_cloud, measure_shape
+from latentsimplex.auto.explained_divergence import (
+    Request,
+    cut_into_batches,
+    explain,
+    explain_tables,
+    gains_up_to,
+)
+from latentsimplex.auto.gaussian_clouds import CLOUD_SAMPLES, N_CLOUDS, SEED, draw_cloud, measure_shape
 from latentsimplex.auto.temperatures import (
     CLOUD_CLUSTERS,
     VIEWS_OF_A_KIND,
@@ -64,7 +70,7 @@ def test_kernels_of_the_package_read_a_cloud(kernel):
 
 
 def test_tables_of_several_shapes_are_read_in_their_order(monkeypatch):
-    monkeypatch.setattr(explained, "READ_TOGETHER", 2 * 20**2)
+    monkeypatch.setattr(explained_divergence, "READ_TOGETHER", 2 * 20**2)
     tables = [view(20, p, seed) for seed, p in enumerate((2, 2, 2, 1, 2))]
     requests = [Request(X, LocalScaling(), 3) for X in tables]
     assert [len(batch) for batch in cut_into_batches(requests)] == [2, 1, 1, 1]

@@ -187,7 +187,7 @@ def test_data_that_workers_read_are_known_again(client, data, tmp_path):
     table = np.hstack(data[:150])
     array = zarr.create_array(tmp_path / "table.zarr", shape=table.shape, chunks=(60, 32), dtype=float)
     array[:] = table
-    from latentsimplex.engines.cluster import Cluster
+    from latentsimplex.engines.dask_cluster import Cluster
 
     views = as_stored_views(array, "columns")
     assert fingerprint_shards(Cluster(client), send_views(Cluster(client), views)) == fingerprint_views(

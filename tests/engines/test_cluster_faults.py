@@ -12,7 +12,7 @@ import pytest
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.checkpoints import piece_folder
-from latentsimplex.engines import cluster as cluster_module
+from latentsimplex.engines import dask_cluster as cluster_module
 from latentsimplex.engines import remote_pieces
 from latentsimplex.engines.sharded_pairs import ShardedPairs
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.engines import cluster as cluster_module
+from latentsimplex.engines import dask_cluster as cluster_module
 from latentsimplex.engines.sharded_views import cut_into_shards
 
 SETTINGS = {"n_clusters": 4, "n_patterns": 2, "n_init": 1, "random_state": 0, "n_jobs": 1, "views": "columns"}

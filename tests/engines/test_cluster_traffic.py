@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.engines.cluster import Cluster
+from latentsimplex.engines.dask_cluster import Cluster
 from latentsimplex.engines.sharded_pairs import ShardedPairs
 
 

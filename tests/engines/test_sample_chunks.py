@@ -9,7 +9,7 @@ import pytest
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.threads import Workers
 from latentsimplex.engines.chunk_workers import ChunkWorkers
-from latentsimplex.engines.cluster import Cluster
+from latentsimplex.engines.dask_cluster import Cluster
 from latentsimplex.inputs import stored_tables
 from latentsimplex.model.joint_losses import BlockModel
 from latentsimplex.neighbours.nearest_neighbours import cut_into_chunks, search_neighbours

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentsimplex.auto.explained import explain
+from latentsimplex.auto.explained_divergence import explain
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.em import e_step, run

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from latentsimplex.auto.explained import explain
+from latentsimplex.auto.explained_divergence import explain
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.backends import NumbaBackend

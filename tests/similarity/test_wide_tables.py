@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.auto import temperatures
-from latentsimplex.auto.null_clouds import join_directions, measure_shape
+from latentsimplex.auto.gaussian_clouds import join_directions, measure_shape
 from latentsimplex.base import wide_table
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.wide_table import WideTable

@@ -1,8 +1,8 @@
 """Hard clusters of samples and what they explain, compiled: eigenvectors, k-means, samples moved to where they fit.
 
-Each function is the compiled form of one in :mod:`latentsimplex.auto.explained` that is written for tensors. A search
-asks for hundreds of these on many threads, so that all of it is one call: between short calls threads would wait for
-the interpreter in turn.
+Each function is the compiled form of one in :mod:`latentsimplex.auto.explained_divergence` that is written for tensors.
+A search asks for hundreds of these on many threads, so that all of it is one call: between short calls threads would
+wait for the interpreter in turn.
 """
 
 from __future__ import annotations

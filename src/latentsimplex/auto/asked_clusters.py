@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.absent_rows import fill_absent
-from latentsimplex.auto.slow_clusters import cut_by_modes
+from latentsimplex.auto.imputed_rows import fill_absent
+from latentsimplex.auto.slow_modes import cut_by_modes
 from latentsimplex.auto.splits import MOST_NEIGHBOURS, local_sizes, read_graphs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array

@@ -1,7 +1,7 @@
 """The choice of a similarity for "auto": the candidate with the most evidence for clusters.
 
 A similarity suits views if clusters explain much more of them than of null clouds compared in the same way
-(:mod:`latentsimplex.auto.null_clouds`). A few views of each kind, a number of features, decide for all.
+(:mod:`latentsimplex.auto.gaussian_clouds`). A few views of each kind, a number of features, decide for all.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.explained import Request, explain_tables
-from latentsimplex.auto.null_clouds import (
+from latentsimplex.auto.explained_divergence import Request, explain_tables
+from latentsimplex.auto.gaussian_clouds import (
     CLOUD_SAMPLES,
     N_CLOUDS,
     SEED,

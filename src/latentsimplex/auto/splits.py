@@ -7,10 +7,10 @@ the lower of the two humps, c the edges at the dip and k those of a sample,
     z = 2 (sqrt(h) - sqrt(c)) / sqrt(k)
 
 is the depth of the dip in standard deviations, as far as edges are counts. Its evidence is how far z is beyond that of
-clouds without clusters (:mod:`latentsimplex.auto.one_humped_clouds`).
+clouds without clusters (:mod:`latentsimplex.auto.unimodal_clouds`).
 
 **Slow modes.** In many dimensions clusters overlap in every order of the samples, but k of them have k - 1 modes that
-are slower than those of clouds (:mod:`latentsimplex.auto.slow_clusters`). In few dimensions long or curved shapes have
+are slower than those of clouds (:mod:`latentsimplex.auto.slow_modes`). In few dimensions long or curved shapes have
 slow modes as well, so dips decide alone there.
 
 **Rare clusters** are too few for graphs. Where no other split of all samples is believed, those beyond the tail of all
@@ -29,12 +29,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.absent_rows import fill_absent
 from latentsimplex.auto.comparisons import compare_views, list_comparisons
-from latentsimplex.auto.neighbour_votes import place_by_landmarks
-from latentsimplex.auto.one_humped_clouds import CloudShape, measure_cloud_shape
+from latentsimplex.auto.imputed_rows import fill_absent
+from latentsimplex.auto.landmarks import place_by_landmarks
 from latentsimplex.auto.rare_clusters import NEEDED, find_rare_group
-from latentsimplex.auto.slow_clusters import SPREADS, count_slow_modes, cut_by_modes, excess_slowness
+from latentsimplex.auto.slow_modes import SPREADS, count_slow_modes, cut_by_modes, excess_slowness
+from latentsimplex.auto.unimodal_clouds import CloudShape, measure_cloud_shape
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array

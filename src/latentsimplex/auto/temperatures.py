@@ -18,8 +18,8 @@ from typing import TypeGuard
 
 import numpy as np
 
-from latentsimplex.auto.explained import Request, explain_tables, gains_up_to
-from latentsimplex.auto.null_clouds import (
+from latentsimplex.auto.explained_divergence import Request, explain_tables, gains_up_to
+from latentsimplex.auto.gaussian_clouds import (
     CLOUD_SAMPLES,
     N_CLOUDS,
     SEED,

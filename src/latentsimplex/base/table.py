@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.base.whole_files import whole_file
+from latentsimplex.base.atomic_files import whole_file
 
 SHOWN_ROWS = 10
 """Rows of a table that its ``repr`` shows."""

@@ -20,7 +20,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from latentsimplex._version import __version__
-from latentsimplex.base.whole_files import PREFIX, whole_file
+from latentsimplex.base.atomic_files import PREFIX, whole_file
 from latentsimplex.base.wording import show_value
 from latentsimplex.checkpoints.folder_lock import LOCK, locked_folder
 from latentsimplex.checkpoints.pieces import DAMAGE, OtherPiece, read_piece, write_piece

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from latentsimplex.base.whole_files import whole_file
+from latentsimplex.base.atomic_files import whole_file
 
 SKELETON = "skeleton"
 """The entry that holds the JSON; arrays are entries ``a0``, ``a1``, ..."""

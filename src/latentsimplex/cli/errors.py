@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
+from latentsimplex.base.atomic_files import whole_folder
 from latentsimplex.base.interruption import INTERRUPTED
-from latentsimplex.base.whole_files import whole_folder
 
 OPTIONS = {
     "n_clusters": "--clusters",

@@ -7,7 +7,7 @@ from typing import Any
 
 from latentsimplex.base.threads import Workers
 from latentsimplex.columns.found_views import find_views
-from latentsimplex.inputs.taken_columns import take_columns
+from latentsimplex.inputs.column_views import take_columns
 from latentsimplex.inputs.views import Views, as_views
 
 

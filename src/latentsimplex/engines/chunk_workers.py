@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from latentsimplex.base.threads import Workers
-from latentsimplex.engines.cluster import Cluster, connect_to
+from latentsimplex.engines.dask_cluster import Cluster, connect_to
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from typing import Any
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.checkpoints.piece_folder import NOTHING, PieceFolder
 from latentsimplex.checkpoints.pieces import DAMAGE, OtherPiece, read_open_piece
-from latentsimplex.engines.cluster import Cluster
+from latentsimplex.engines.dask_cluster import Cluster
 
 SOON, COLLECT_SECONDS = 0.1, 5.0
 """Seconds between two times of asking a worker, at first and later: half of those between two times of writing."""

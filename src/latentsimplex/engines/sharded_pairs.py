@@ -15,7 +15,7 @@ import numpy as np
 from latentsimplex.base.arrays import to_host
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.engines.cluster import Cluster
+from latentsimplex.engines.dask_cluster import Cluster
 from latentsimplex.engines.sharded_views import ShardedViews
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.engines.cluster import Cluster
+from latentsimplex.engines.dask_cluster import Cluster
 from latentsimplex.engines.sharded_views import ShardedViews
 from latentsimplex.inputs.views import Views
 from latentsimplex.placing.comparison import Comparison, Way

@@ -13,7 +13,7 @@ import numpy as np
 from latentsimplex.auto.temperatures import tells_something
 from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.engines.cluster import Cluster
+from latentsimplex.engines.dask_cluster import Cluster
 from latentsimplex.inputs.fingerprint import digest_tables, fingerprint_views
 from latentsimplex.inputs.numbers import check_table, read_numbers
 from latentsimplex.inputs.stored_tables import DaskTable

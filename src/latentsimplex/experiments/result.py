@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from latentsimplex.base.atomic_files import whole_folder
 from latentsimplex.base.checks import check_count
 from latentsimplex.base.table import Table
-from latentsimplex.base.whole_files import whole_folder
 from latentsimplex.plots import save
 
 FILE_DIGITS = 6

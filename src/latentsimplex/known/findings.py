@@ -9,8 +9,8 @@ import numpy as np
 
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.known.known_samples import Known
+from latentsimplex.known.labelled_pattern import find_labelled_pattern
 from latentsimplex.known.posterior import inform_memberships
-from latentsimplex.known.spoken_pattern import find_spoken_pattern
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +77,7 @@ def find_known(known: Known, memberships: list[Array]) -> tuple[KnownFindings, l
     Those of the pattern that labels and links speak of change, the others do not. Links to keep to speak of the most
     probable one, whatever the evidence.
     """
-    probabilities = find_spoken_pattern(known, [W.argmax(axis=1) for W in memberships])
+    probabilities = find_labelled_pattern(known, [W.argmax(axis=1) for W in memberships])
     spoken = int(probabilities[:-1].argmax())
     is_kept = bool(np.isinf(known.must.weights).any() or np.isinf(known.cannot.weights).any())
     is_spoken = is_kept or bool(probabilities[spoken] >= probabilities[-1])

@@ -37,7 +37,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.known.chunks import Chunks, tie_samples
 from latentsimplex.known.known_samples import Known
-from latentsimplex.known.spoken_pattern import find_spoken_pattern
+from latentsimplex.known.labelled_pattern import find_labelled_pattern
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours
 
 LEAST_NATS, LEAST_SHARE = 3.0, 0.4
@@ -88,7 +88,7 @@ def inform_splits(
         groups = [ClusteredViews(everyone, shared.others)] if everyone else []
     if not groups:
         return shared
-    probabilities = find_spoken_pattern(known, [group.tree.labels for group in groups])
+    probabilities = find_labelled_pattern(known, [group.tree.labels for group in groups])
     spoken = int(probabilities[:-1].argmax())
     members, tree = groups[spoken]
     is_about = bool(probabilities[spoken] > probabilities[-1])

@@ -39,8 +39,8 @@ from latentsimplex.base.arrays import softmax
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.known.hard_links import keep_to_links
 from latentsimplex.known.known_samples import HARD, Known, Links
+from latentsimplex.known.labelled_pattern import ERROR
 from latentsimplex.known.placed_chunks import place_chunks
-from latentsimplex.known.spoken_pattern import ERROR
 from latentsimplex.model.joint_losses import LEAST, PRIOR_CLASS
 
 PRIOR_LABELS = 20

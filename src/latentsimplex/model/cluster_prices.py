@@ -1,8 +1,8 @@
 """A penalty on the number of clusters: the price of writing down which cluster each sample is in.
 
 Writing down which of k clusters each of n samples is in takes n log k nats. With a temperature at which cutting a
-null cloud gains n log k nats on average (:mod:`latentsimplex.auto.null_clouds`), a cluster that explains no more than
-it would in a cloud does not pay for itself.
+null cloud gains n log k nats on average (:mod:`latentsimplex.auto.gaussian_clouds`), a cluster that explains no more
+than it would in a cloud does not pay for itself.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.neighbour_votes import draw_landmarks
+from latentsimplex.auto.landmarks import draw_landmarks
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices

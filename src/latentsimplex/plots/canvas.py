@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from latentsimplex.base.whole_files import whole_file
+from latentsimplex.base.atomic_files import whole_file
 
 DPI = 150
 

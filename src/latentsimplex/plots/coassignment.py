@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 
 from latentsimplex.base.types import Array
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import Cells, cut_into_cells, order_samples
 from latentsimplex.plots.marks import draw_borders, draw_colour_bar, draw_strip, write_small_print
 from latentsimplex.plots.model_parts import FittedModel, read_coassignments
 from latentsimplex.plots.palette import PROBABILITY
+from latentsimplex.plots.thinned import Cells, cut_into_cells, order_samples
 from latentsimplex.results.coassignment import CoAssignment
 
 

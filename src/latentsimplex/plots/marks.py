@@ -15,8 +15,8 @@ from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wording import shorten_middle
-from latentsimplex.plots.cells import Cells
 from latentsimplex.plots.palette import EMPTY, PROBABILITY, cluster_colour, ink, style_numbers
+from latentsimplex.plots.thinned import Cells
 
 SMALL = 7.5
 STRIP, STRIP_GAP = 0.09, 0.045

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 
 from latentsimplex.base.types import Array
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import cut_into_cells
 from latentsimplex.plots.marks import (
     draw_borders,
     draw_colour_bar,
@@ -18,6 +17,7 @@ from latentsimplex.plots.marks import (
 )
 from latentsimplex.plots.model_parts import FittedModel, is_model, read_memberships
 from latentsimplex.plots.palette import cluster_colour
+from latentsimplex.plots.thinned import cut_into_cells
 
 MOST_ROWS, MOST_BARS = 200, 500
 MOST_NUMBERS = 16

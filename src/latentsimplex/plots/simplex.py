@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wording import count_noun
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import explain_selection, select_samples
 from latentsimplex.plots.marks import faint_line, write_small_print
 from latentsimplex.plots.model_parts import FittedModel, read_memberships
 from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.plots.scatter import draw_points
+from latentsimplex.plots.thinned import explain_selection, select_samples
 
 GOLDEN = (np.sqrt(5) - 1) / 2
 LINES = (0.25, 0.5, 0.75)

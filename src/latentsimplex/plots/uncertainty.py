@@ -13,7 +13,6 @@ from scipy.special import ndtri
 from latentsimplex.base.checks import check_one_per_sample
 from latentsimplex.base.types import Array
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import explain_selection, select_samples
 from latentsimplex.plots.marks import (
     draw_legend_beside,
     faint_line,
@@ -24,6 +23,7 @@ from latentsimplex.plots.marks import (
 from latentsimplex.plots.model_parts import FittedModel, find_part, is_model, refuse_part
 from latentsimplex.plots.palette import cluster_colour, ink, style_numbers
 from latentsimplex.plots.simplex import simplex_corners
+from latentsimplex.plots.thinned import explain_selection, select_samples
 from latentsimplex.results.coassignment import CoAssignment
 from latentsimplex.uncertainty.calibration import Reliability, pair_reliability, reliability_curve
 from latentsimplex.uncertainty.doubtful_samples import UNSURE, model_uncertainty, sample_of_pairs

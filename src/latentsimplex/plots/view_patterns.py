@@ -12,7 +12,6 @@ from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wording import count_noun, shorten_middle
 from latentsimplex.plots.canvas import axes_or_new
-from latentsimplex.plots.cells import cut_into_cells
 from latentsimplex.plots.marks import (
     NAME_LETTERS,
     draw_borders,
@@ -25,6 +24,7 @@ from latentsimplex.plots.marks import (
 )
 from latentsimplex.plots.model_parts import FittedModel, count_followers, is_model, name_views
 from latentsimplex.plots.palette import EMPTY, OKABE_ITO, ink
+from latentsimplex.plots.thinned import cut_into_cells
 from latentsimplex.results.results import results_of
 
 MOST_NAMES = 40

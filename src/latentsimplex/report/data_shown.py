@@ -14,7 +14,7 @@ from latentsimplex.analysis.cluster_features import (
     standardise_present,
 )
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.plots.cells import thin_evenly
+from latentsimplex.plots.thinned import thin_evenly
 from latentsimplex.report.wording import show_name
 from latentsimplex.results.results import Results
 

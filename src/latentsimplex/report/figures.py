@@ -17,10 +17,10 @@ from markupsafe import Markup, escape
 
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wording import count_noun
-from latentsimplex.plots.cells import thin_evenly
 from latentsimplex.plots.loss import ALIKE
 from latentsimplex.plots.palette import cluster_colour
 from latentsimplex.plots.simplex import simplex_corners
+from latentsimplex.plots.thinned import thin_evenly
 
 ACCENT = (47, 111, 222)
 """The blue of probabilities, which shows on white and on near-black."""

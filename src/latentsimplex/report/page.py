@@ -13,11 +13,11 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from latentsimplex.analysis.cluster_features import ClusterFeatures, Given, measure_features, read_again
+from latentsimplex.base.atomic_files import whole_file
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.whole_files import whole_file
 from latentsimplex.base.wording import count_noun
-from latentsimplex.plots.cells import thin_evenly
 from latentsimplex.plots.palette import cluster_colour
+from latentsimplex.plots.thinned import thin_evenly
 from latentsimplex.report import figures
 from latentsimplex.report.audit import summarise_audit
 from latentsimplex.report.data_shown import (

@@ -19,8 +19,8 @@ from markupsafe import Markup
 
 from latentsimplex.analysis.cluster_features import ClusterFeatures
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.plots.cells import order_samples, select_samples
 from latentsimplex.plots.palette import cluster_colour
+from latentsimplex.plots.thinned import order_samples, select_samples
 from latentsimplex.report.data_shown import rank_features
 from latentsimplex.report.figures import ACCENT
 from latentsimplex.report.summary import (

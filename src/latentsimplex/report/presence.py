@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.plots.cells import order_samples
+from latentsimplex.plots.thinned import order_samples
 from latentsimplex.report.wording import show_name
 from latentsimplex.results.results import Results
 

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from latentsimplex._version import __version__
+from latentsimplex.base.atomic_files import whole_file
 from latentsimplex.base.libraries import import_optional
-from latentsimplex.base.whole_files import whole_file
 from latentsimplex.base.wording import show_value
 from latentsimplex.files.data_files import read_container
 from latentsimplex.inputs.containers import membership_tables

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.checks import as_numbers
 from latentsimplex.base.types import Array
+from latentsimplex.inputs.column_views import take_columns
 from latentsimplex.inputs.found_columns import FoundColumns
-from latentsimplex.inputs.taken_columns import take_columns
 from latentsimplex.inputs.views import Views, as_views
 from latentsimplex.inputs.words import keep_present
 from latentsimplex.known.findings import KnownFindings

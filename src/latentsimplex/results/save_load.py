@@ -18,8 +18,8 @@ import numpy as np
 
 from latentsimplex._version import __version__
 from latentsimplex.auto.cluster_tree import Level
+from latentsimplex.base.atomic_files import check_path, whole_file
 from latentsimplex.base.checks import PROBABILITY_ROUNDING
-from latentsimplex.base.whole_files import check_path, whole_file
 from latentsimplex.model.penalties import PENALTIES
 from latentsimplex.model.problem import OPTIMIZERS
 from latentsimplex.pairs.divergence import DIVERGENCES

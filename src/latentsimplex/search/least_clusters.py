@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.explained import explain, spectral_clusters
+from latentsimplex.auto.explained_divergence import explain, spectral_clusters
 from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.model.em import collect_statistics, run
 from latentsimplex.model.problem import Fit, Problem

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from latentsimplex.auto.explained import Explained
+from latentsimplex.auto.explained_divergence import Explained
 from latentsimplex.base.arrays import convert_like, is_tensor, stack
 from latentsimplex.base.types import Array
 from latentsimplex.model.em import m_step

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.auto.explained import spectral_clusters
+from latentsimplex.auto.explained_divergence import spectral_clusters
 from latentsimplex.base.arrays import convert_like, softmax, stack, to_host
 from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.base.types import Array

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from latentsimplex.auto.explained import Explained, explain
+from latentsimplex.auto.explained_divergence import Explained, explain
 from latentsimplex.base.arrays import array_namespace, convert_like, stack, to_host
 from latentsimplex.base.types import Array
 from latentsimplex.model.cluster_prices import ClusterPrice

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from latentsimplex.auto import absent_rows
-from latentsimplex.auto.absent_rows import fill_absent
+from latentsimplex.auto import imputed_rows
 from latentsimplex.auto.cluster_tree import (
     Bounds,
     find_seen,
@@ -12,9 +11,11 @@ from latentsimplex.auto.cluster_tree import (
     grow_tree,
     sample_each_view,
 )
-from latentsimplex.auto.neighbour_votes import count_votes, place_by_landmarks
-from latentsimplex.auto.one_humped_clouds import measure_cloud_shape
+from latentsimplex.auto.imputed_rows import fill_absent
+from latentsimplex.auto.landmarks import place_by_landmarks
+from latentsimplex.auto.neighbour_votes import count_votes
 from latentsimplex.auto.shared_clusters import support
+from latentsimplex.auto.unimodal_clouds import measure_cloud_shape
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
@@ -41,7 +42,7 @@ def test_tables_that_have_everyone_stay_as_they_are():
 
 
 def test_absent_rows_are_those_of_like_samples_by_hand(monkeypatch):
-    monkeypatch.setattr(absent_rows, "N_DONORS", 2)
+    monkeypatch.setattr(imputed_rows, "N_DONORS", 2)
     one = np.array([[0.0], [0.1], [0.3], [9.0], [9.2]])
     two = PartialTable(np.array([[1.0], [2.0], [5.0], [7.0]]), np.array([1, 2, 3, 4]), 5)
     filled = fill_absent([one, two])
@@ -60,7 +61,7 @@ def test_rows_are_filled_with_their_own_cluster_whatever_is_done_at_a_time(toget
     views, present, labels = draw()
     tables = [drop(X, own) for X, own in zip(views, present, strict=True)]
     expected = fill_absent(tables)
-    monkeypatch.setattr(absent_rows, "TOGETHER", together)
+    monkeypatch.setattr(imputed_rows, "TOGETHER", together)
     for Z, again, X, own in zip(expected, fill_absent(tables), views, present, strict=True):
         np.testing.assert_array_equal(Z, again)
         np.testing.assert_array_equal(Z[own], X[own])
@@ -68,7 +69,7 @@ def test_rows_are_filled_with_their_own_cluster_whatever_is_done_at_a_time(toget
 
 
 def test_few_donors_stand_for_many(monkeypatch):
-    monkeypatch.setattr(absent_rows, "MOST_DONORS", 30)
+    monkeypatch.setattr(imputed_rows, "MOST_DONORS", 30)
     views, present, labels = draw()
     filled = fill_absent([drop(X, own) for X, own in zip(views, present, strict=True)])
     assert (filled[0].argmax(axis=1) == labels).mean() > 0.95

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import gammaln
 
 from latentsimplex.known.known_samples import Known, Links
-from latentsimplex.known.spoken_pattern import (
-    find_spoken_pattern,
+from latentsimplex.known.labelled_pattern import (
+    find_labelled_pattern,
     label_evidence,
     link_evidence,
     log_probability,
@@ -29,7 +29,7 @@ def test_probability_of_counts_by_hand():
 
 def test_labels_name_their_pattern():
     rows = np.array([0, 1, 2, 25, 26, 27])
-    found = find_spoken_pattern(known_labels(ODD, rows), [HALVES, ODD])
+    found = find_labelled_pattern(known_labels(ODD, rows), [HALVES, ODD])
     assert found.argmax() == 1
     assert found[1] > 0.8
     assert found.sum() == pytest.approx(1)
@@ -37,7 +37,7 @@ def test_labels_name_their_pattern():
 
 def test_labels_about_something_else_name_none():
     quarters = np.arange(40) // 2 % 2
-    found = find_spoken_pattern(known_labels(quarters, np.arange(40)), [HALVES, ODD])
+    found = find_labelled_pattern(known_labels(quarters, np.arange(40)), [HALVES, ODD])
     assert found.argmax() == 2
 
 
@@ -47,7 +47,7 @@ def test_links_name_their_pattern():
         Links(np.array([[0, 1], [2, 35]]), np.ones(2)),
     )
     known = Known(NONE, np.full(40, -1), must, cannot)
-    assert find_spoken_pattern(known, [HALVES, ODD]).argmax() == 1
+    assert find_labelled_pattern(known, [HALVES, ODD]).argmax() == 1
     assert link_evidence(known, ODD) > 0 > link_evidence(known, HALVES)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from latentsimplex.auto import _cluster_loops as loops
-from latentsimplex.auto.explained import (
+from latentsimplex.auto.explained_divergence import (
     MOST_SWEEPS,
     explain,
     explain_each,

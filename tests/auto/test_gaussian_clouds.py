@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import rbf_kernel
 
-from latentsimplex.auto.null_clouds import (
+from latentsimplex.auto.gaussian_clouds import (
     N_CLOUDS,
     SEED,
     draw_cloud,

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from latentsimplex.base import whole_files
+from latentsimplex.base import atomic_files
+from latentsimplex.base.atomic_files import whole_file, whole_folder
 from latentsimplex.base.table import Table
-from latentsimplex.base.whole_files import whole_file, whole_folder
 from latentsimplex.plots.canvas import new_figure, save
 from latentsimplex.report import write_report
 from latentsimplex.results.save_load import save_results
@@ -103,7 +103,7 @@ def test_permissions_stay_and_those_of_a_new_file_are_the_usual(tmp_path):
 
 def test_a_protected_file_is_not_replaced(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("old")
-    monkeypatch.setattr(whole_files.os, "access", lambda path, mode: False)  # root may write to all
+    monkeypatch.setattr(atomic_files.os, "access", lambda path, mode: False)  # root may write to all
     with pytest.raises(PermissionError) as error, whole_file(tmp_path / "file"):
         pytest.fail("written")
     assert error.value.filename == str(tmp_path / "file")
@@ -156,7 +156,7 @@ def test_an_error_about_another_file_names_that(tmp_path):
 KILLED = """
 import os, sys
 from pathlib import Path
-from latentsimplex.base.whole_files import whole_file
+from latentsimplex.base.atomic_files import whole_file
 with whole_file(sys.argv[1]) as part, part.open("w") as file:
     file.write("half of it")
     file.flush()
@@ -234,10 +234,10 @@ def test_an_error_in_the_midst_of_moving_undoes_it(moves, folder, tmp_path, monk
         if next(left, False):
             replace(source, target)
         else:
-            monkeypatch.setattr(whole_files.os, "replace", replace)
+            monkeypatch.setattr(atomic_files.os, "replace", replace)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(whole_files.os, "replace", fail_once)
+    monkeypatch.setattr(atomic_files.os, "replace", fail_once)
     with pytest.raises(KeyboardInterrupt), whole_folder(folder, is_stale, last="model") as part:
         write_new(part)
     assert contents(tmp_path) == before
@@ -252,7 +252,7 @@ def test_a_kill_in_the_midst_of_moving_leaves_no_model_beside_what_is_not_its_ow
         seen.append({name: text for name, text in contents(folder).items() if not name.startswith(".part-")})
         replace(source, target)
 
-    monkeypatch.setattr(whole_files.os, "replace", look_and_move)
+    monkeypatch.setattr(atomic_files.os, "replace", look_and_move)
     with whole_folder(folder, is_stale, last="model") as part:
         write_new(part)
     texts = seen[moves]
@@ -292,7 +292,7 @@ def test_old_files_are_not_lost_where_they_cannot_be_moved_back(folder, monkeypa
             raise OSError(errno.EIO, "Input/output error")
         replace(source, target)
 
-    monkeypatch.setattr(whole_files.os, "replace", fail_for_good)
+    monkeypatch.setattr(atomic_files.os, "replace", fail_for_good)
     with pytest.raises(OSError), whole_folder(folder, is_stale, last="model") as part:
         write_new(part)
     found = {Path(name).name: text for name, text in contents(folder).items() if text is not None}

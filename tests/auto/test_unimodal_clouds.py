@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentsimplex.auto.one_humped_clouds import (
+from latentsimplex.auto.unimodal_clouds import (
     RANKS,
     leading_coordinates,
     measure_cloud_shape,

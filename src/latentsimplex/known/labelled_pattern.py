@@ -66,7 +66,7 @@ def link_evidence(known: Known, clusters: np.ndarray) -> float:
     return total * min(1.0, samples / max(named, 1))
 
 
-def find_spoken_pattern(known: Known, clusterings: Sequence[np.ndarray]) -> Array:
+def find_labelled_pattern(known: Known, clusterings: Sequence[np.ndarray]) -> Array:
     """Return the probability that labels and links are about each clustering (d + 1,); the last is none of them."""
     evidence = [label_evidence(known, each) + link_evidence(known, each) for each in clusterings]
     return softmax(np.array([*evidence, 0.0]))

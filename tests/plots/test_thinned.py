@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentsimplex.plots.cells import cut_into_cells, explain_selection, select_samples, thin_evenly
+from latentsimplex.plots.thinned import cut_into_cells, explain_selection, select_samples, thin_evenly
 
 
 def test_cells_are_samples_as_long_as_they_are_few():

@@ -2,7 +2,7 @@
 
 Neighbour graphs in which absent samples had no edges would fall apart by who is where. With rows filled in they do not,
 and what the filling adds to clusters it adds to those of clouds as well: these have the same absent samples, filled in
-the same way (:mod:`latentsimplex.auto.one_humped_clouds`). Memberships read no row that was filled in.
+the same way (:mod:`latentsimplex.auto.unimodal_clouds`). Memberships read no row that was filled in.
 """
 
 from __future__ import annotations

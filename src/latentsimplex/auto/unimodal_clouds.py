@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import ndtr
 
-from latentsimplex.auto.absent_rows import fill_absent, find_present
+from latentsimplex.auto.imputed_rows import fill_absent, find_present
 from latentsimplex.base.arrays import fill_missing
 from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.types import Array
@@ -84,7 +84,7 @@ class CloudShape:
 def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
     """Return the shape of clouds like the coordinates (n, p_v) of views; missing cells count as means.
 
-    Rows of absent samples are filled in (:func:`latentsimplex.auto.absent_rows.fill_absent`).
+    Rows of absent samples are filled in (:func:`latentsimplex.auto.imputed_rows.fill_absent`).
     """
     if any(isinstance(Z, PartialTable) for Z in tables):
         tables = [Z for Z in tables if count_present(Z)]
@@ -205,7 +205,7 @@ def one_humped_quantiles(column: Array) -> Array:
         if end > start
         else np.linspace(low, high, BINS + 1)
     )
-    from latentsimplex.auto._hump_loops import fit_one_hump
+    from latentsimplex.auto._unimodal_loops import fit_one_hump
 
     counts = np.histogram(column, edges)[0].astype(np.float64)
     widths = np.diff(edges)

@@ -27,7 +27,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.engines.chunk_workers import ChunkWorkers
-from latentsimplex.engines.cluster import Cluster, connect_to
+from latentsimplex.engines.dask_cluster import Cluster, connect_to
 from latentsimplex.engines.remote_pieces import (
     Pieces,
     gather_with_pieces,
