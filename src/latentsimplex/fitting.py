@@ -26,6 +26,7 @@ from latentsimplex.pairs.on_device import make_pairs
 from latentsimplex.pairs.protocol import Backend
 from latentsimplex.results.estimates import PatternTrees
 from latentsimplex.results.results import Stage
+from latentsimplex.search.least_clusters import finish_with_clusters
 from latentsimplex.search.multistart import Search
 from latentsimplex.search.runs import finish_on_all_views
 from latentsimplex.similarity import AutoDiffusion, Kernel
@@ -166,7 +167,8 @@ class Fitting:
         """Run EM on members from a fit to the views ``seen``, the pairs that they lack filled by what it found."""
 
         def finish(problem: Problem, _: Indices) -> Fit:
-            return finish_on_all_views(problem, fit, self.listener.follow(0))
+            finish_fit = finish_on_all_views if self.options.min_clusters == 1 else finish_with_clusters
+            return finish_fit(problem, fit, self.listener.follow(0))
 
         return self.ask(name, reading, members, finish, n_clusters, self.follow(fit, seen), again)
 

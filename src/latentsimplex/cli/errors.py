@@ -39,6 +39,15 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{os.fspath(error.filename)!r} cannot be used ({error.strerror.lower()}): give another path."
     said = " ".join(str(error).split()) or "There is not enough memory: give fewer samples or features."
+    return name_options(said)
+
+
+def name_options(said: str) -> str:
+    """Return a sentence about parameters as one about options of the command line.
+
+    >>> name_options("min_clusters=4 was asked for")
+    '--min-clusters 4 was asked for'
+    """
     return PARAMETER.sub(lambda found: f"{OPTIONS[found[1]]} {found[3]}", said)
 
 
@@ -103,4 +112,4 @@ def warnings_as_lines() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in caught):
-        click.echo(f"Warning: {message}", err=True)
+        click.echo(f"Warning: {name_options(message)}", err=True)

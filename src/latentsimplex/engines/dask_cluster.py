@@ -113,7 +113,7 @@ class Cluster:
 
     async def _gather_watched(self, futures: list[Any]) -> list[Any]:
         """Return the results of futures; without workers that make them nothing would ever end."""
-        self._last_running = monotonic()
+        self.begin_to_wait()
         gathering = asyncio.ensure_future(self.client.gather(futures))
         try:
             while not (await asyncio.wait([gathering], timeout=LOOK_SECONDS))[0]:
@@ -122,6 +122,10 @@ class Cluster:
             return found
         finally:
             gathering.cancel()
+
+    def begin_to_wait(self) -> None:
+        """Have patience with workers from now on: what was done before may have taken long."""
+        self._last_running = monotonic()
 
     def wait_for(self, future: Any, seconds: float) -> bool:
         """Wait until a task has ended, well or not, for so many seconds at most; return whether it has."""
@@ -137,7 +141,12 @@ class Cluster:
 
     async def _look_at_workers(self) -> None:
         """Raise RuntimeError if for long no worker has run tasks: all were lost, or paused for lack of memory."""
-        workers = (await self.client.scheduler.identity(n_workers=-1))["workers"].values()
+        ask = self.client.scheduler.identity
+        try:
+            found = await ask(n_workers=-1)
+        except TypeError:  # before 2025.4 Dask knew no n_workers, and named all workers
+            found = await ask()
+        workers = found["workers"].values()
         if any(worker["status"] == "running" for worker in workers):
             self._last_running = monotonic()
         elif monotonic() - self._last_running > PATIENCE:

@@ -117,6 +117,7 @@ def gather_with_pieces(cluster: Cluster, future: Any, checkpoint: Checkpoint | N
         for name, (key, value) in pieces.items():
             folder.keep(name, key, value)
 
+    cluster.begin_to_wait()
     while not cluster.wait_for(future, seconds):
         seconds = min(2 * seconds, COLLECT_SECONDS)
         try:

@@ -156,7 +156,10 @@ def keep_consensus_to_links(consensus: Consensus, known: Known) -> Consensus:
     if not tied.any() and parted.all():
         return consensus
     inside = np.eye(consensus.n_clusters)[labels]
-    W = keep_to_links(consensus.coassignment @ (inside / inside.sum(axis=0)), known)
+    try:
+        W = keep_to_links(consensus.coassignment @ (inside / inside.sum(axis=0)), known)
+    except ValueError:  # patterns keep to links that a consensus of fewer clusters cannot
+        return consensus
     linked, labels = np.unique(np.concatenate([must, cannot])), labels.copy()
     labels[linked] = W[linked].argmax(axis=1)
     return replace(consensus, labels=np.unique(labels, return_inverse=True)[1])

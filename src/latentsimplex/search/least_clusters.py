@@ -12,7 +12,12 @@ from latentsimplex.model.em import collect_statistics, run
 from latentsimplex.model.problem import Fit, Problem
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.search.multistart import Search
-from latentsimplex.search.runs import refit_on_second_similarity, reschedule, run_from_labels
+from latentsimplex.search.runs import (
+    finish_on_all_views,
+    refit_on_second_similarity,
+    reschedule,
+    run_from_labels,
+)
 from latentsimplex.search.states import label_memberships
 
 
@@ -42,6 +47,13 @@ def refit_with_clusters(problem: Problem, fit: Fit, callback: Any = None) -> Fit
     return keep_clusters(problem, again, *find_clusters(fit))
 
 
+def finish_with_clusters(problem: Problem, fit: Fit, callback: Any = None) -> Fit:
+    """Run EM on all views from where a fit to a part of them ended; no pattern that views follow loses a cluster."""
+    again = finish_on_all_views(problem, fit, callback)
+    clusterings = [np.unique(W.argmax(axis=1), return_inverse=True)[1] for W in fit.state.W]
+    return keep_clusters(problem, again, again.expectation.eta.argmax(axis=1), clusterings)
+
+
 def find_clusters(fit: Fit) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the live pattern of each view (V,), and the clusters (n,) of each."""
     live, views = np.unique(fit.expectation.eta.argmax(axis=1), return_inverse=True)
@@ -59,12 +71,12 @@ def cut_exactly(mean_f: Any, k: int, divergence: Divergence) -> np.ndarray:
 def keep_clusters(problem: Problem, fit: Fit, views: np.ndarray, clusterings: list[np.ndarray]) -> Fit:
     """Return a fit in which patterns that EM emptied clusters of are nearly sure of those that it began from."""
     W, B = fit.state.W, fit.state.B
-    kept = [len(np.unique(W[l].argmax(axis=1))) == own.max() + 1 for l, own in enumerate(clusterings)]
-    if all(kept):
+    lost = [l for l in np.unique(views) if len(np.unique(W[l].argmax(axis=1))) < clusterings[l].max() + 1]
+    if not lost:
         return fit
     W, B = W.copy(), B.copy()
     mass, stat = collect_statistics(problem.pairs, np.eye(len(clusterings))[views])
-    for l in np.flatnonzero(np.logical_not(kept)):
+    for l in lost:
         W[l], response = label_memberships(
             stat[l] / mass[l], clusterings[l], W.shape[2], problem.model.divergence
         )
