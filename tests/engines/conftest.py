@@ -34,6 +34,12 @@ def data():
     return many_views(n_views=1200, n_samples=60, random_state=0).views
 
 
+@pytest.fixture(scope="module")
+def some(data):
+    """Fewer views, but more than a search looks at."""
+    return data[:500]
+
+
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
     """Shards of 100 views, so that a few thousand views make many."""

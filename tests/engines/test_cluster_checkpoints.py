@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from engines.cluster_runs import assert_same_bits, fit
 from latentsimplex import LatentSimplexPosition, stages
 from latentsimplex.checkpoints import piece_folder
 from latentsimplex.engines import remote_pieces
@@ -16,18 +17,6 @@ from latentsimplex.engines.sharded_views import fingerprint_shards, send_views
 from latentsimplex.inputs.fingerprint import fingerprint_views
 from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
 from latentsimplex.resuming import FINISHED
-
-SETTINGS = {"n_clusters": 4, "n_patterns": 3, "n_init": 1, "random_state": 0, "n_jobs": 1}
-
-
-def fit(X, **settings):
-    return LatentSimplexPosition(**{**SETTINGS, **settings}).fit(X)
-
-
-@pytest.fixture(scope="module")
-def some(data):
-    """Fewer views, but more than a search looks at."""
-    return data[:500]
 
 
 @pytest.fixture
@@ -68,13 +57,6 @@ def on_call(monkeypatch, owner, name, number, act):
 
 def interrupt():
     raise KeyboardInterrupt
-
-
-def assert_same_bits(found, expected):
-    for name in ("labels_", "view_responsibilities_", "loss_curve_", "pattern_weights_"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-    for own, other in zip(found.memberships_, expected.memberships_, strict=True):
-        assert np.array_equal(own, other)
 
 
 def test_a_checkpoint_changes_nothing(client, some, expected, tmp_path, monkeypatch):

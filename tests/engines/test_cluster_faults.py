@@ -10,23 +10,10 @@ import dask
 import numpy as np
 import pytest
 
-from latentsimplex import LatentSimplexPosition
+from engines.cluster_runs import assert_same_bits, fit, on_pass
 from latentsimplex.checkpoints import piece_folder
 from latentsimplex.engines import dask_cluster as cluster_module
 from latentsimplex.engines import remote_pieces
-from latentsimplex.engines.sharded_pairs import ShardedPairs
-
-SETTINGS = {"n_clusters": 4, "n_patterns": 3, "n_init": 1, "random_state": 0, "n_jobs": 1}
-
-
-def fit(X, **settings):
-    return LatentSimplexPosition(**{**SETTINGS, **settings}).fit(X)
-
-
-@pytest.fixture(scope="module")
-def some(data):
-    """Fewer views, but more than a search looks at."""
-    return data[:500]
 
 
 @pytest.fixture(scope="module")
@@ -61,27 +48,6 @@ def own_workers():
     yield start
     for each in reversed(opened):
         each.close()
-
-
-def on_pass(monkeypatch, number, act):
-    """Let ``act`` run in the middle of a fit, when EM asks for a pass over all views for the so-manieth time."""
-    asked, pass_over = [], ShardedPairs.pass_over
-
-    def count(self, *arguments):
-        asked.append(None)
-        if len(asked) == number:
-            act()
-        return pass_over(self, *arguments)
-
-    monkeypatch.setattr(ShardedPairs, "pass_over", count)
-    return asked
-
-
-def assert_same_bits(found, expected):
-    for name in ("labels_", "view_responsibilities_", "loss_curve_", "pattern_weights_"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-    for own, other in zip(found.memberships_, expected.memberships_, strict=True):
-        assert np.array_equal(own, other)
 
 
 def freeze(process, seconds):

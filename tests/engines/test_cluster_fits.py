@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from engines.cluster_runs import assert_same_bits, on_pass
 from latentsimplex import LatentSimplexPosition, load
-from latentsimplex.engines.sharded_pairs import ShardedPairs
 
 SETTINGS = {"n_clusters": 4, "n_patterns": 3, "n_init": 1, "random_state": 0, "n_jobs": 1}
 
@@ -33,27 +33,6 @@ def assert_same_findings(found, expected, atol=1e-4):
     for own, other in zip(found.memberships_, expected.memberships_, strict=True):
         np.testing.assert_allclose(own, other, atol=atol)
     assert [stage.name for stage in found.stages_] == [stage.name for stage in expected.stages_]
-
-
-def assert_same_bits(found, expected):
-    for name in ("labels_", "view_responsibilities_", "loss_curve_", "pattern_weights_"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-    for own, other in zip(found.memberships_, expected.memberships_, strict=True):
-        assert np.array_equal(own, other)
-
-
-def on_pass(monkeypatch, number, act):
-    """Let ``act`` run in the middle of a fit, when EM asks for a pass over all views for the so-manieth time."""
-    asked, pass_over = [], ShardedPairs.pass_over
-
-    def count(self, *arguments):
-        asked.append(None)
-        if len(asked) == number:
-            act()
-        return pass_over(self, *arguments)
-
-    monkeypatch.setattr(ShardedPairs, "pass_over", count)
-    return asked
 
 
 def test_a_cluster_finds_what_this_process_finds(client, data, local):
