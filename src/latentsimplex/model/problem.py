@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.base.types import Array
+from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.joint_losses import JointLoss
 from latentsimplex.model.penalties import Penalty
@@ -27,6 +27,8 @@ from latentsimplex.pairs.protocol import PairValues
 
 EMPTY = 1e-100
 """Columns of memberships that hold no more than this add nothing to any pair."""
+SHARE_DECIMALS = 9
+"""Shares of a whole that are alike to this many decimals differ by rounding alone."""
 NEVER: Callable[[], bool] = bool
 """Stops nothing: called without an argument, ``bool`` is False."""
 OPTIMIZERS: dict[str, dict[str, Any]] = {
@@ -164,12 +166,21 @@ def most_probable_clusters(W: Array) -> np.ndarray:
 def used_columns(W: Array) -> np.ndarray:
     """Return the columns of W that are some sample's largest, heaviest first once rows are renormalised.
 
+    Columns of the same weight but for rounding, which differs between processors, come by their first sample.
+
     >>> used_columns(np.array([[0.1, 0.4, 0.5], [0.1, 0.5, 0.4], [0.1, 0.7, 0.2]])).tolist()
     [1, 2]
+    >>> used_columns(np.array([[0.1, 0.9], [0.9, 0.1 + 1e-12]])).tolist()
+    [1, 0]
     """
-    used = np.unique(most_probable_clusters(W))
+    used, first_sample = np.unique(most_probable_clusters(W), return_index=True)
     kept = W[:, used] / W[:, used].sum(axis=1, keepdims=True)
-    return used[np.argsort(-kept.sum(axis=0), kind="stable")]
+    return used[order_heaviest_first(kept.mean(axis=0), first_sample)]
+
+
+def order_heaviest_first(shares: Array, places: Indices) -> Indices:
+    """Return the order of falling ``shares`` of a whole; those that rounding alone tells apart come by ``places``."""
+    return np.lexsort((places, -np.round(shares, SHARE_DECIMALS)))
 
 
 def drop_unused_columns(W: Array) -> Array:

@@ -17,7 +17,7 @@ from latentsimplex.inputs.views import Views
 from latentsimplex.known.findings import find_known
 from latentsimplex.known.hard_links import keep_to_links
 from latentsimplex.known.known_samples import Known
-from latentsimplex.model.problem import State, drop_unused_columns, used_columns
+from latentsimplex.model.problem import State, drop_unused_columns, order_heaviest_first, used_columns
 from latentsimplex.results.consensus import Consensus, form_consensus, weigh_views
 from latentsimplex.results.joint_labels import joint_labels, match_labels
 from latentsimplex.results.results import Results, Stage, find_placed
@@ -293,4 +293,4 @@ def add_constant_views(found: Estimates, informative: Indices, n_views: int, n_s
 def _heaviest_first(x_hat: np.ndarray, lam: Array) -> np.ndarray:
     """Return the patterns that some view follows by falling weight, ties by first view."""
     live, first_view = np.unique(x_hat, return_index=True)
-    return live[np.lexsort((first_view, -lam[live]))]
+    return live[order_heaviest_first(lam[live], first_view)]
