@@ -63,9 +63,9 @@ def describe_clusters(model: Any, X: Any, pattern: int | None = None) -> Table:
     >>> X = np.array([[9.0 * (i // 9) + i % 9 / 20, 5.0] for i in range(18)])
     >>> describe_clusters(LatentSimplexPosition(2, n_init=1, random_state=0).fit(X), X)
     cluster  view   feature  mean_inside  mean_outside  effect
-    0        view0  x0       9.2          0.2           1.999
+    0        view0  x0       0.2          9.2           -1.999
     0        view0  x1       5            5             0
-    1        view0  x0       0.2          9.2           -1.999
+    1        view0  x0       9.2          0.2           1.999
     1        view0  x1       5            5             0
     """
     results = results_of(model)
