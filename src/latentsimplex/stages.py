@@ -177,7 +177,7 @@ def open_views(X: Any, options: Options) -> Views:
 
         return discover_views(X, precomputed, options.missing, options.join, options.n_jobs)
     needs_memory = precomputed or options.missing != "raise"
-    is_mapped = options.engine is None and is_word(options.views, "whole") and are_mapped(X)
+    is_mapped = are_mapped(X) and options.engine is None and is_word(options.views, "whole")
     if needs_memory or is_mapped or not is_stored(X):
         return as_views(X, options.views, precomputed, options.missing, options.join)
     views = as_stored_views(X, options.views)

@@ -11,13 +11,14 @@ from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.shared_clusters import (
     ViewGroups,
     find_shared_clusters,
+    share_nats,
     support,
     support_within,
 )
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.problem import Listener
-from latentsimplex.neighbours.neighbour_graphs import find_neighbours, share_nats
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 FIRST, SECOND = np.arange(180) % 3, np.arange(180) // 90
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from engines.cluster_runs import assert_same_bits, on_pass
 from latentsimplex import LatentSimplexPosition, load
+from latentsimplex.datasets import many_views
 
 SETTINGS = {"n_clusters": 4, "n_patterns": 3, "n_init": 1, "random_state": 0, "n_jobs": 1}
 
@@ -52,8 +53,9 @@ def test_workers_do_the_work(client, data):
     assert spent > time.process_time() - own
 
 
-def test_a_plain_search_of_the_paper(client, data):
-    some = data[:150]
+def test_a_plain_search_of_the_paper(client):
+    """As many patterns and clusters as there are: with fewer, rounding decides which of them are found."""
+    some = many_views(n_views=150, n_samples=60, n_patterns=2, concentration=0.05, random_state=0).views
     settings = {"n_clusters": 3, "n_patterns": 2, "n_init": 1, "max_iter": 40, "random_state": 0}
     local = LatentSimplexPosition.paper(**settings).fit(some)
     found = LatentSimplexPosition.paper(**settings, engine=client).fit(some)

@@ -26,9 +26,10 @@ from latentsimplex import LatentSimplexPosition
 from latentsimplex.datasets import consensus_example, load_digits, many_views, running_example
 
 FOLDER = Path(__file__).parent / "files"
-CLOSE, TIED = 1e-3, 5e-2
-"""How far probabilities may differ from those of another processor. Features of the digits are whole numbers, so that
-many distances tie: rounding decides which samples are neighbours, and temperatures differ by 0.004 of themselves."""
+CLOSE, FLAT, TIED = 1e-3, 1e-2, 5e-2
+"""How far probabilities may differ from those of another processor. Descents of many views end where the loss is flat:
+the consensus of 500 has been 0.0017 off. Features of the digits are whole numbers, so that many distances tie: rounding
+decides which samples are neighbours, and temperatures differ by 0.004 of themselves."""
 
 FIELDS = (
     "labels_",
@@ -101,7 +102,7 @@ def fit_storing(keep: str, fitted: LatentSimplexPosition, data: Any) -> LatentSi
 FITS: dict[str, Golden] = {
     **{f"few-{n}": Golden(lambda n=n: model().fit(few(n))) for n in (60, 100, 300, 600, 800)},
     **{
-        f"many-{n}": Golden(lambda n=n: model(n_init=2).fit(many(n)), slow=n > 300)
+        f"many-{n}": Golden(lambda n=n: model(n_init=2).fit(many(n)), slow=n > 300, close=FLAT)
         for n in (60, 100, 300, 600, 800)
     },
     "digits-300": Golden(lambda: model().fit(digits(300)), close=TIED),

@@ -236,7 +236,7 @@ def grow_tree(
     of_table = False
     again: str | None = "as they are"
     if comparison == "standardised":
-        of_table = any(map(is_wide, tables))  # coordinates of a wide table are not its features
+        of_table = any(map(holds_wide_table, tables))  # coordinates of a wide table are not its features
         again = comparison if of_table else None  # None is both ways
     # where their number is given, splits are compared with one another and not with a single cluster
     margins = WITHIN if bounds.exactly is None else Margins(WITHIN.local, WITHIN.local)
@@ -346,7 +346,7 @@ def join_pieces(coordinates: Sequence[Any], pieces: Sequence[Indices], workers: 
     return sorted((rows[labels == k] for k in range(len(pieces))), key=len, reverse=True)
 
 
-def is_wide(X: Any) -> bool:
+def holds_wide_table(X: Any) -> bool:
     """Return whether a view, or what it has of some samples, is a wide table."""
     return isinstance(X.values if isinstance(X, PartialTable) else X, WideTable)
 

@@ -18,6 +18,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import entr
 
 from latentsimplex.auto.cluster_tree import (
     Bounds,
@@ -36,7 +37,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.problem import NOBODY, Listener
-from latentsimplex.neighbours.neighbour_graphs import find_neighbours, share_nats
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 MUTUAL = 0.5
 """The share of the support of its own clusters that a view must give to those of another, to share them."""
@@ -386,3 +387,19 @@ def _support_of_seen(neighbours: Indices, labels: np.ndarray) -> float:
     if not known.any() or chance >= 1:
         return 0.0
     return (float((labels[near] == own)[known].mean()) - chance) / (1 - chance)
+
+
+def share_nats(neighbours: Indices, labels: np.ndarray) -> tuple[float, float]:
+    """Return the mutual information of a sample's cluster and a neighbour's, and the entropy of clusters, in nats.
+
+    Samples that the view does not have, or that have no cluster (-1), do not count.
+
+    >>> share_nats(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1])) == (np.log(2), np.log(2))
+    True
+    """
+    starts, ends = np.repeat(np.arange(len(labels)), neighbours.shape[1]), neighbours.ravel()
+    seen = (ends >= 0) & (labels[starts] >= 0) & (labels[ends] >= 0)
+    table = np.zeros((labels.max() + 1,) * 2)
+    np.add.at(table, (labels[starts[seen]], labels[ends[seen]]), 1 / max(1, seen.sum()))
+    ours, theirs, both = (float(entr(p).sum()) for p in (table.sum(axis=1), table.sum(axis=0), table))
+    return ours + theirs - both, ours

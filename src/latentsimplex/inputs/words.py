@@ -49,8 +49,11 @@ def leave_out_wordless(views: Views) -> Views:
     before = np.ones((len(views), views.n_samples), dtype=bool) if views.present is None else views.present
     present = before.copy()
     for v in range(len(views)):
-        if holds_words(views.held_table(v)) and not has_unknown(views.load(v)):  # which may hold words
-            worded = np.asarray(views.load(v).sum(axis=1)).ravel() > 0
+        X = views.load(v)
+        if (
+            X.shape[1] >= WORDS and holds_words(views.held_table(v)) and not has_unknown(X)
+        ):  # which may hold words
+            worded = np.asarray(X.sum(axis=1)).ravel() > 0
             if worded.sum() >= LEAST_WORDED:
                 present[v, before[v]] = worded
     return keep_present(views, present)

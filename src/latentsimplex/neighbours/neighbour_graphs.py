@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
-from scipy.special import entr
 
 from latentsimplex.base.arrays import fill_missing, has_missing
 from latentsimplex.base.partial_table import PartialTable
@@ -247,22 +246,6 @@ def count_crossed_edges(graph: Graph, values: Array) -> tuple[Indices, Array]:
     ranks = np.empty(n, dtype=np.intp)
     ranks[np.argsort(values, kind="stable")] = np.arange(n)
     return ranks, count_crossed((graph.indptr, graph.indices, graph.data), ranks)
-
-
-def share_nats(neighbours: Indices, labels: np.ndarray) -> tuple[float, float]:
-    """Return the mutual information of a sample's cluster and a neighbour's, and the entropy of clusters, in nats.
-
-    Samples that the view does not have, or that have no cluster (-1), do not count.
-
-    >>> share_nats(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1])) == (np.log(2), np.log(2))
-    True
-    """
-    starts, ends = np.repeat(np.arange(len(labels)), neighbours.shape[1]), neighbours.ravel()
-    seen = (ends >= 0) & (labels[starts] >= 0) & (labels[ends] >= 0)
-    table = np.zeros((labels.max() + 1,) * 2)
-    np.add.at(table, (labels[starts[seen]], labels[ends[seen]]), 1 / max(1, seen.sum()))
-    ours, theirs, both = (float(entr(p).sum()) for p in (table.sum(axis=1), table.sum(axis=0), table))
-    return ours + theirs - both, ours
 
 
 def leaving_share(graph: Graph, labels: np.ndarray) -> float:
