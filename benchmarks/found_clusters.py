@@ -10,6 +10,9 @@ beside noise     one view of three clusters beside nine of noise: no view of noi
 running          the paper's running example: two views that share three clusters, one with two
 table1           settings c and f of the paper's Table 1: two clusters
 order            three weak views of noise and clusters, samples and views permuted: the same labels
+factors          200 columns that follow 1 to 3 factors of some shape, 120 samples: one cluster in all patterns
+columns          40 of 200 columns have k clusters each 2 apart, 100 follow two factors: one pattern with k, ARI 0.9
+patterns         300 views in the plane of five patterns of k mixed clusters: five patterns, and k in each
 ================ ==============================================================================================
 
     python benchmarks/found_clusters.py --seeds 20 --jobs 2 --out found.json
@@ -34,7 +37,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.datasets import running_example, single_view
+from latentsimplex.datasets import many_views, running_example, single_view
 
 FRESH = 90_000
 SHAPES = ("normal", "uniform", "exponential", "lognormal", "t3", "poisson", "elongated")
@@ -98,6 +101,21 @@ def is_right(case: str, settings: dict[str, Any], seed: int) -> bool:
         model = fit(running_example(separation=4, random_state=FRESH + seed).views)
         first, second, third = model.view_patterns_
         return bool(first == second != third) and model.n_clusters_[[first, third]].tolist() == [3, 2]
+    if case == "factors":
+        factors = draw_noise(rng, settings["shape"], 120, settings["n_factors"])
+        X = factors @ rng.normal(size=(settings["n_factors"], 200)) + rng.normal(size=(120, 200))
+        return fit(np.split(X, 200, axis=1)).n_clusters_.max() == 1
+    if case == "columns":
+        k, X = settings["k"], rng.normal(size=(120, 200))
+        labels = np.arange(120) % k
+        X[:, :40] += np.sqrt(2) * rng.normal(size=(k, 40))[labels]
+        X[:, 40:140] += rng.normal(size=(120, 2)) @ rng.normal(size=(2, 100))
+        model = fit(np.split(X, 200, axis=1))
+        found = [own for own in model.pattern_labels_ if own.max() > 0]
+        return len(found) == 1 and found[0].max() == k - 1 and adjusted_rand_score(labels, found[0]) > 0.9
+    if case == "patterns":
+        views = many_views(300, 150, n_clusters=settings["k"], random_state=FRESH + seed).views
+        return fit(list(views)).n_clusters_.tolist() == [settings["k"]] * 5
     if case == "table1":
         return fit(
             single_view(settings["setting"], random_state=FRESH + seed).views
@@ -127,6 +145,13 @@ def list_jobs(n_seeds: int) -> list[Job]:
         jobs += [("beside noise", {"p": p}, seed) for p in (2, 5, 20)]
         jobs += [("table1", {"setting": setting}, seed) for setting in "cf"]
         jobs += [("running", {}, seed), ("order", {}, seed)]
+        jobs += [
+            ("factors", {"shape": shape, "n_factors": n}, seed)
+            for shape in ("normal", "uniform", "exponential", "t3")
+            for n in (1, 2, 3)
+            if seed in few
+        ]
+        jobs += [(case, {"k": k}, seed) for case in ("columns", "patterns") for k in (2, 3)]
     return sorted(jobs, key=lambda job: job[0] != "many")  # the longest first
 
 

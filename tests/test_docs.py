@@ -331,12 +331,11 @@ def test_names_in_backticks_exist(page):
 
 def found(dotted):
     """Return what a dotted name stands for, or raise ImportError or AttributeError."""
-    module, rest = importlib.import_module("latentsimplex"), dotted.split(".")[1:]
-    while rest and not hasattr(module, rest[0]):
-        module = importlib.import_module(f"{module.__name__}.{rest.pop(0)}")
-    for name in rest:
-        module = getattr(module, name)
-    return module
+    thing = importlib.import_module("latentsimplex")
+    for name in dotted.split(".")[1:]:
+        is_loaded = hasattr(thing, name)
+        thing = getattr(thing, name) if is_loaded else importlib.import_module(f"{thing.__name__}.{name}")
+    return thing
 
 
 def test_a_name_that_does_not_exist_is_noticed():

@@ -19,12 +19,15 @@ import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from latentsimplex.auto.shared_factors import MOST_VIEWS, count_believed_clusters
 from latentsimplex.auto.temperatures import tells_something
+from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.checkpoints.checkpoint import Checkpoint
@@ -41,6 +44,7 @@ from latentsimplex.model.joint_losses import JointLoss, check_losses
 from latentsimplex.model.loss_weights import WeightedLoss, has_given_weight, leave_out_unheard, weigh_losses
 from latentsimplex.model.problem import NOBODY, Listener, Problem
 from latentsimplex.options import Options
+from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.memory_budget import (
     FitSize,
     Storage,
@@ -54,6 +58,7 @@ from latentsimplex.placing.references import References, keep_references
 from latentsimplex.progress import show_progress
 from latentsimplex.results.estimates import assemble_results
 from latentsimplex.results.results import Results
+from latentsimplex.search.believed_clusters import keep_believed
 from latentsimplex.search.least_clusters import cut_into_least, refit_with_clusters
 from latentsimplex.search.multistart import Search, search_from_starts
 from latentsimplex.search.runs import (
@@ -294,6 +299,8 @@ def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | N
             # memberships that only say where a refinement begins need not be known so well
             nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
         )
+        if judges_clusters(fitting, reading):
+            search = keep_believed(problem, search, partial(count_believed, fitting, reading, informative))
         return search if least == 1 else cut_into_least(problem, search, least)
 
     least = min(fitting.options.min_clusters, fitting.views.n_samples)
@@ -302,6 +309,23 @@ def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | N
         stage = replace(stage, evidence=0.0)
     members = None if search is None else members
     return Found(search, informative, informative, members, reading, (stage,))
+
+
+def judges_clusters(fitting: Fitting, reading: Reading) -> bool:
+    """Return whether clusters are judged: if the data chose the similarity, and they have a price.
+
+    Additional losses may speak for clusters that views do not show.
+    """
+    return reading.is_automatic and reading.choices.penalty == "labels" and not fitting.losses
+
+
+def count_believed(fitting: Fitting, reading: Reading, informative: Indices, members: Indices, k: int) -> int:
+    """Return how many of k clusters that a search found are believed, by some of the views that follow the pattern."""
+    views = informative[members[sample_rows(len(members), MOST_VIEWS)]]
+    tables = [fitting.views.table_of_all(int(v)) for v in views]
+    assert isinstance(reading.kernel, AutoDiffusion)
+    divergence = DIVERGENCES[reading.choices.divergence]
+    return count_believed_clusters(tables, reading.kernel, k, divergence, fitting.workers)
 
 
 def wants_refinement(found: Found) -> bool:

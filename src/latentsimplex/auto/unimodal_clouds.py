@@ -101,7 +101,7 @@ def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
     d = _count_directions(dimension, len(lengths))
     L = lengths[:d, None] * directions[:d]
     ends = np.cumsum([0, *(table.shape[1] for table in tables)])
-    values = [_find_discrete_values(column) for column in Z.T]
+    values = [find_discrete_values(column) for column in Z.T]
     return CloudShape(
         dimension,
         L / np.maximum(np.sqrt((L**2).sum(axis=0)), np.finfo(float).tiny),
@@ -158,7 +158,7 @@ def _count_directions(dimension: float, most: int) -> int:
     return max(1, min(most, int(np.ceil(min(dimension, MOST_DIRECTIONS))) + 1))
 
 
-def _find_discrete_values(column: Array) -> Array | None:
+def find_discrete_values(column: Array) -> Array | None:
     values = np.unique(column)
     return values if 1 < len(values) < TIED * len(column) else None
 

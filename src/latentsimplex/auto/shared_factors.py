@@ -1,0 +1,245 @@
+"""How many clusters of a pattern of many views are believed: those beyond the factors that the views share.
+
+Genes of one pathway rise and fall together. Each is a smooth cloud, and so are all of them together, but hundreds of
+them tell where a sample stands so precisely that cutting this continuum into many clusters pays. So some of the views
+that follow a pattern are asked again, together. Clusters are believed in either of two cases.
+
+**Slow modes.** The views agree on more than the factors of a cloud: modes of a walk on the similarities that fit all
+views best fade more slowly. There need be no gaps between samples: each may be of several clusters at once.
+
+**Splits.** The views side by side, as one table, have so many clusters by the evidence for splits
+(:mod:`latentsimplex.auto.cluster_tree`).
+
+====== ============= ======= ====================================================================================
+symbol name          shape   meaning
+====== ============= ======= ====================================================================================
+U      ``features``  n x p   features of the views side by side, standardised, outliers clipped
+e      ``factors``   n x L   independent factors: leading directions of U, L by parallel analysis, rotated (ICA)
+A      ``loadings``  L x p   of features on factors
+Q_j    ``quantiles``         of the one-humped distribution nearest to feature j
+r_k    ``rates``     g - 1   how fast the mode fades that tells k clusters apart from k - 1: -log of an eigenvalue
+====== ============= ======= ====================================================================================
+
+A cloud's feature is Q_j of the ranks of e A_j + sqrt(1 - |A_j|^2) noise, each factor drawn from the one-humped
+distribution nearest to its own. k clusters are believed where log r_k is less than in clouds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, eigvalsh
+from scipy.stats import rankdata
+
+from latentsimplex.auto.cluster_tree import Bounds, grow_tree
+from latentsimplex.auto.slow_modes import smooth_spread
+from latentsimplex.auto.unimodal_clouds import RANKS, find_discrete_values, one_humped_quantiles, round_to
+from latentsimplex.base.condensed import unpack_pairs
+from latentsimplex.base.kmeans import sample_rows
+from latentsimplex.base.partial_table import PartialTable
+from latentsimplex.base.threads import Workers
+from latentsimplex.base.types import Array, Indices
+from latentsimplex.base.wide_table import WideTable
+from latentsimplex.pairs.divergence import Divergence
+from latentsimplex.similarity.auto_diffusion import AutoDiffusion
+from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, rescale
+from latentsimplex.similarity.kernel import clip_exponents, read_exponents
+
+MOST_VIEWS, MOST_FEATURES, MOST_SAMPLES = 30, 50, 300
+"""How many views of a pattern, features of each and samples are looked at: drawn at random from more."""
+N_CLOUDS, N_PERMUTATIONS, SEED = 6, 4, 0
+LEAST_SLOWER, SPREADS = 0.15, 3.0
+"""By how much log r_k must be less than in clouds, and how many of their standard deviations that is."""
+FASTEST = 1e-9
+"""Eigenvalues count as no less than this: their logarithms are taken."""
+ROUNDS, SETTLED = 200, 1e-4
+"""Steps of the rotation of factors at most, and the cosine short of 1 at which an axis no longer moves."""
+
+
+def count_believed_clusters(
+    tables: Sequence[Any], kernel: AutoDiffusion, most: int, divergence: Divergence, workers: Workers
+) -> int:
+    """Return how many clusters, of ``most`` that were found, views show together beyond what they share without any.
+
+    Views (n, p_v) may lack samples, or cells.
+    """
+    samples = sample_rows(len(tables[0]), MOST_SAMPLES)
+    parts = [take_part(X, samples) for X in tables]
+    widths, factors = [X.shape[1] for X in tables], measure_factors(parts)
+
+    def read_rates(cloud: int) -> Array:
+        drawn = parts if cloud < 0 else factors.draw(np.random.default_rng([SEED, cloud]))
+        return np.log(measure_rates(pool_similarities(drawn, widths, kernel, divergence), most))
+
+    own, *of_clouds = workers.map(read_rates, range(-1, N_CLOUDS))
+    clouds = np.array(of_clouds)
+    slower = clouds.mean(axis=0) - own
+    slow = np.flatnonzero((slower >= LEAST_SLOWER) & (slower >= SPREADS * smooth_spread(clouds)))
+    by_modes = int(slow[-1]) + 2 if len(slow) else 1
+    if by_modes >= most:
+        return most
+    return max(by_modes, grow_tree([np.hstack(parts)], Bounds(1, most), workers).n_clusters)
+
+
+def take_part(table: Any, samples: Indices) -> Array:
+    """Return some samples of a view, and some of its features if there are many; absent ones are NaN."""
+    if isinstance(table, PartialTable):
+        return table.spread(take_part(table.values, np.arange(len(table.rows))), np.nan)[samples]
+    features = sample_rows(table.shape[1], MOST_FEATURES)
+    if isinstance(table, WideTable):
+        return table.take(samples, features).to_dense()
+    return table[np.ix_(samples, features)]
+
+
+@dataclass(frozen=True)
+class FactorModel:
+    """What clouds are drawn from that share factors as some views do.
+
+    ``factors`` and ``quantiles`` are quantiles at ``RANKS`` of each factor and of each feature. ``values`` has the
+    values of each discrete feature, ``missing`` (n, p) says which cells there are none of, and ``ends`` where the
+    features of each view end.
+    """
+
+    loadings: Array
+    factors: list[Array]
+    quantiles: list[Array]
+    values: list[Array | None]
+    missing: np.ndarray
+    ends: list[int]
+
+    def draw(self, rng: np.random.Generator) -> list[Array]:
+        """Return a cloud of as many samples, a table for each view, with the same missing cells."""
+        n, p = self.missing.shape
+        factors = np.column_stack([np.interp(rng.random(n), RANKS, quantiles) for quantiles in self.factors])
+        own = np.sqrt(np.maximum(1 - (self.loadings**2).sum(axis=0), 0.0))
+        scores = factors @ self.loadings + own * rng.normal(size=(n, p))
+        ranks = (rankdata(scores, axis=0) - 0.5) / n
+        features = np.empty((n, p))
+        for j, (quantiles, values) in enumerate(zip(self.quantiles, self.values, strict=True)):
+            column = np.interp(ranks[:, j], RANKS, quantiles)
+            features[:, j] = column if values is None else round_to(column, values)
+        features[self.missing] = np.nan
+        return [features[:, start:end] for start, end in pairwise([0, *self.ends])]
+
+
+def measure_factors(tables: Sequence[Array]) -> FactorModel:
+    """Return the factors that views (n, p_v) share.
+
+    >>> rng = np.random.default_rng(0)
+    >>> factor = rng.normal(size=(200, 1))
+    >>> views = [factor + rng.normal(size=(200, 1)) for _ in range(20)]
+    >>> measure_factors(views).loadings.shape
+    (1, 20)
+    """
+    X = np.hstack(tables)
+    missing = np.isnan(X)
+    features = standardise(X)
+    loadings, factors = find_factors(features, count_factors(features, np.random.default_rng(SEED)))
+    columns = [x[there] if there.any() else np.zeros(1) for x, there in zip(X.T, ~missing.T, strict=True)]
+    return FactorModel(
+        loadings / np.maximum(1.0, np.sqrt((loadings**2).sum(axis=0))),
+        [one_humped_quantiles(factor) for factor in factors.T],
+        [one_humped_quantiles(column) for column in columns],
+        [find_discrete_values(column) for column in columns],
+        missing,
+        np.cumsum([table.shape[1] for table in tables]).tolist(),
+    )
+
+
+def standardise(X: Array) -> Array:
+    """Return features with mean 0 and variance 1 whose outliers are clipped; 0 where a cell is missing.
+
+    >>> standardise(np.array([[3.0, 1.0], [9.0, 1.0], [np.nan, 1.0]])).tolist()
+    [[-1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    there = ~np.isnan(X)
+    counts = np.maximum(there.sum(axis=0), 1)
+    clipped = np.clip(np.nan_to_num(rescale(X, *mean_and_scale(X))), -OUTLYING, OUTLYING)
+    centred = np.where(there, clipped - clipped.sum(axis=0) / counts, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=0) / counts)
+    return centred / (spread + (spread == 0))
+
+
+def count_factors(features: Array, rng: np.random.Generator) -> int:
+    """Return how many directions have a larger variance than in columns that are permuted, at least one.
+
+    This is parallel analysis (Horn 1965).
+    """
+    found = list_variances(features)
+    by_chance = np.max(
+        [list_variances(rng.permuted(features, axis=0)) for _ in range(N_PERMUTATIONS)], axis=0
+    )
+    beyond = found > by_chance
+    return max(1, len(beyond) if beyond.all() else int(np.argmin(beyond)))
+
+
+def list_variances(features: Array) -> Array:
+    """Return the variances of the principal directions, the largest first."""
+    n, p = features.shape
+    return eigvalsh(features @ features.T if n <= p else features.T @ features)[::-1]
+
+
+def find_factors(features: Array, n_factors: int) -> tuple[Array, Array]:
+    """Return the loadings (L, p) of features on their factors, and the factors of the samples (n, L).
+
+    Leading directions mix factors. They are rotated until these are as far from normal as can be (independent
+    component analysis), so that long tails of several are not taken for clusters.
+    """
+    n = len(features)
+    squares, vectors = eigh(features @ features.T, subset_by_index=[n - n_factors, n - 1])
+    factors = np.sqrt(n) * vectors[:, ::-1] * (squares[::-1] > 0)
+    factors = factors @ find_rotation(factors).T
+    return factors.T @ features / n, factors
+
+
+def find_rotation(scores: Array) -> Array:
+    """Return the rotation (L, L) of scores (n, L) of variance 1 to independent components: FastICA (Hyvarinen 1999).
+
+    Normal scores have none of their own, and any will do.
+    """
+    n, R = len(scores), np.eye(scores.shape[1])
+    for _ in range(ROUNDS):
+        bent = np.tanh(scores @ R.T)
+        u, _, v = np.linalg.svd(bent.T @ scores / n - (1 - bent**2).mean(axis=0)[:, None] * R)
+        before, R = R, u @ v
+        if (np.abs((R * before).sum(axis=1)) > 1 - SETTLED).all():
+            break
+    return R
+
+
+def pool_similarities(
+    tables: Sequence[Array], widths: Sequence[int], kernel: AutoDiffusion, divergence: Divergence
+) -> Array:
+    """Return the similarities (n, n) that fit views best: by the mean of f(s) over the views that have both samples.
+
+    Views (n, p_v) are parts of some that had ``widths`` features. Constant ones say nothing.
+    """
+    n = len(tables[0])
+    total, count = np.zeros((n, n)), np.zeros((n, n))
+    for X, width in zip(tables, widths, strict=True):
+        rows = np.flatnonzero(~np.isnan(X).all(axis=1))
+        if not len(rows) or not (np.nanmax(X, axis=0) > np.nanmin(X, axis=0)).any():
+            continue
+        r = read_exponents(kernel.kernel(width), X[rows][None], lambda _: "a view")[0]
+        total[np.ix_(rows, rows)] += unpack_pairs(divergence.f(clip_exponents(r.astype(np.float64))))
+        count[np.ix_(rows, rows)] += 1
+    overall = total.sum() / max(1.0, count.sum())
+    S = divergence.mean(np.where(count > 0, total / np.maximum(count, 1), overall))
+    np.fill_diagonal(S, 0.0)
+    return S
+
+
+def measure_rates(S: Array, most: int) -> Array:
+    """Return how fast the modes fade that tell 2, 3, ... and ``most`` clusters apart, in a walk on similarities (n, n).
+
+    >>> S = np.kron(np.eye(2), np.ones((4, 4))) * 0.9 + 0.05
+    >>> measure_rates(S, 3).round(1).tolist()
+    [0.1, 20.7]
+    """
+    n, root = len(S), np.sqrt(np.maximum(S.sum(axis=1), np.finfo(float).tiny))
+    values = eigvalsh(S / root / root[:, None], subset_by_index=[max(n - most, 0), n - 2])[::-1]
+    return -np.log(np.clip(values, FASTEST, 1 - FASTEST))
