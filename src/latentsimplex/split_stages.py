@@ -10,7 +10,6 @@ import numpy as np
 
 from latentsimplex.auto.choose_similarity import choose_comparisons
 from latentsimplex.auto.cluster_tree import Bounds, take_rows
-from latentsimplex.auto.comparisons import compare_views
 from latentsimplex.auto.landmarks import draw_landmarks, place_by_landmarks
 from latentsimplex.auto.neighbour_votes import N_VOTES, settle_memberships
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
@@ -29,6 +28,7 @@ from latentsimplex.results.estimates import PatternTrees
 from latentsimplex.search.multistart import Search
 from latentsimplex.search.runs import run_from_labels
 from latentsimplex.similarity import AutoDiffusion
+from latentsimplex.similarity.comparisons import compare_views
 
 REFINED_BY, REFINED_CLUSTER = 2500, 20
 """Landmarks: the samples whose pairs EM reads where there are more, and the fewest of each cluster among them. Others

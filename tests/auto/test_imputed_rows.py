@@ -14,11 +14,11 @@ from latentsimplex.auto.cluster_tree import (
 from latentsimplex.auto.imputed_rows import fill_absent
 from latentsimplex.auto.landmarks import place_by_landmarks
 from latentsimplex.auto.neighbour_votes import count_votes
-from latentsimplex.auto.shared_clusters import support
 from latentsimplex.auto.unimodal_clouds import measure_cloud_shape
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
+from latentsimplex.neighbours.cluster_support import support
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours
 
 

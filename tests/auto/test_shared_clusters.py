@@ -3,22 +3,14 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto import shared_clusters
 from latentsimplex.auto.cluster_tree import Bounds
-from latentsimplex.auto.shared_clusters import (
-    ViewGroups,
-    find_shared_clusters,
-    share_nats,
-    support,
-    support_within,
-)
+from latentsimplex.auto.shared_clusters import ViewGroups, find_shared_clusters
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.problem import Listener
-from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 FIRST, SECOND = np.arange(180) % 3, np.arange(180) // 90
 
@@ -128,25 +120,6 @@ def test_a_look_counts_as_its_landmarks_where_these_are_fewer():
     assert hearing.heard == [(0, 200), (100, 200), (160, 200)]
 
 
-def test_support_is_none_for_clusters_that_have_nothing_to_do_with_the_view():
-    rng = np.random.default_rng(0)
-    near = find_neighbours(rng.normal(size=(400, 2)), 10)
-    assert abs(support(near, rng.integers(0, 3, 400))) < 0.05
-    assert support(near, np.zeros(400, dtype=int)) == 0
-
-
-def test_support_within_clusters_that_a_view_has_as_one_is_none():
-    """One view has two of the other's three clusters as one: its neighbours do not tell them apart."""
-    rng, three = np.random.default_rng(0), np.arange(600) % 3
-    two = (three == 2).astype(int)
-    coarse, fine = (find_neighbours(9.0 * y[:, None] + rng.normal(size=(600, 1)), 10) for y in (two, three))
-    assert abs(support_within(coarse, two, three)) < 2 / np.sqrt(600)
-    assert support_within(fine, three, two) > 0.9
-    assert support_within(fine, np.zeros(600, dtype=int), three) > 0.9
-    absent = np.where(np.arange(600) < 50, -1, three)
-    assert abs(support_within(coarse, two, absent)) < 2.5 / np.sqrt(600)
-
-
 def made_tree(labels):
     return SimpleNamespace(labels=labels, n_clusters=labels.max() + 1, comparison="as they are")
 
@@ -175,16 +148,3 @@ def test_a_group_has_the_clusters_of_one_view_where_these_tell_clearly_more(monk
             assert groups.find_clearest((0, 1)) == expected
         monkeypatch.setattr(groups, "tree", lambda own: made_tree(np.zeros(180, dtype=int)))
         assert groups.find_clearest((0, 1)) == (0, 1)
-
-
-def test_nats_that_clusters_share_with_those_of_neighbours():
-    labels = np.repeat([0, 1, 2], 20)
-    inside = np.array([np.flatnonzero(labels == k)[:5] for k in labels])
-    assert share_nats(inside, labels) == pytest.approx((np.log(3), np.log(3)))
-    anyone = np.tile(np.arange(60), (60, 1))
-    nats, h = share_nats(anyone, labels)
-    assert nats == pytest.approx(0, abs=1e-12)
-    assert h == pytest.approx(np.log(3))
-    absent = inside.copy()
-    absent[:20] = -1  # samples without neighbours do not count
-    assert share_nats(absent, labels) == pytest.approx((np.log(2), np.log(2)))

@@ -28,7 +28,6 @@ import numpy as np
 from scipy.special import expit
 
 from latentsimplex.auto.asked_clusters import cut_into
-from latentsimplex.auto.comparisons import compare_views
 from latentsimplex.auto.splits import LEAST_CLUSTER, Margins, Split, find_split
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable, count_present
@@ -37,6 +36,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.problem import Listener
+from latentsimplex.similarity.comparisons import compare_views
 
 WITHIN = Margins(local=1.5, broad=2.0)
 """How many times more evidence a split of a piece needs than one of all samples: more in broad graphs, to which the

@@ -18,7 +18,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
 from latentsimplex.auto.cluster_tree import (
     Bounds,
@@ -29,7 +28,6 @@ from latentsimplex.auto.cluster_tree import (
     sample_each_view,
     take_rows,
 )
-from latentsimplex.auto.comparisons import compare_samples, list_comparisons
 from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
@@ -37,7 +35,9 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.problem import NOBODY, Listener
+from latentsimplex.neighbours.cluster_support import share_nats, shuffle_seen, support, support_within
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours
+from latentsimplex.similarity.comparisons import compare_samples, list_comparisons
 
 MUTUAL = 0.5
 """The share of the support of its own clusters that a view must give to those of another, to share them."""
@@ -49,9 +49,6 @@ ALIKE = 0.7
 """How large a part of what finer clusters add in entropy neighbours must tell, over the part that they tell of coarser
 ones, for the finer to be those of a group: any finer clusters add a little. In MNIST, where finer ones are right, it is
 0.76 or more, in the digits, where coarser ones are, 0.66 or less (parts of 300 to 1,000 samples)."""
-HARDLY_CUT = 0.75
-"""The share of the pairs in a view's own clusters that share a cluster of others, from which these cut off no more than
-strays, or one cluster of many, which may be due to chance."""
 SHUFFLES, CHANCE = 20, 5.0
 """Supported is what lies so many standard deviations above the support of shuffled clusters."""
 GROUPED_BY, LEAST_OF_VIEW = 1000, 100
@@ -310,96 +307,8 @@ class ViewGroups:
         return found
 
 
-def shuffle_seen(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return clusters in a random order; samples without one, -1, stay so.
-
-    >>> shuffle_seen(np.array([0, -1, 0]), np.random.default_rng(0)).tolist()
-    [0, -1, 0]
-    """
-    shuffled, seen = labels.copy(), labels >= 0
-    shuffled[seen] = rng.permutation(labels[seen])
-    return shuffled
-
-
 def _clustered_or_strongest(grow: Callable[[Members], ClusterTree], members: Members) -> ClusterTree:
     tree = grow(members)
     if tree.n_clusters > 1 or len(members) == 1:
         return tree
     return max((grow((v,)) for v in members), key=lambda each: each.strength)
-
-
-def support(neighbours: Indices, labels: np.ndarray) -> float:
-    """Return how far clusters are those of a view's neighbours: 0 by chance, 1 if all neighbours share a cluster.
-
-    Samples that the view does not have, or that have no cluster (-1), do not count.
-
-    >>> support(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1]))
-    1.0
-    """
-    if neighbours.min() < 0 or labels.min() < 0:
-        return _support_of_seen(neighbours, labels)
-    n = len(labels)
-    sizes = np.bincount(labels)
-    chance = float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
-    shared = float((labels[neighbours] == labels[:, None]).mean())
-    return (shared - chance) / (1 - chance) if chance < 1 else 0.0
-
-
-def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> float:
-    """Return the support of clusters among neighbours that share a view's own cluster: 0 by chance, 1 if all do.
-
-    It is 1 where clusters of the view's own are hardly cut by the others. Samples without neighbours or clusters, -1,
-    do not count.
-
-    >>> near = np.array([[1, 2], [0, 3], [3, 0], [2, 1]])  # one cluster, whose two halves are each other's neighbours
-    >>> support_within(near, np.zeros(4, dtype=int), np.array([0, 0, 1, 1])) < 0.5
-    True
-    """
-    starts, ends = np.repeat(np.arange(len(own)), neighbours.shape[1]), neighbours.ravel()
-    seen = (
-        (ends >= 0)
-        & (own[starts] >= 0)
-        & (others[starts] >= 0)
-        & (own[ends] == own[starts])
-        & (others[ends] >= 0)
-    )
-    if not seen.any():
-        return 1.0
-    starts, ends = starts[seen], ends[seen]
-    counted = (own >= 0) & (others >= 0)
-    table = np.zeros((own.max() + 1, others.max() + 1))
-    np.add.at(table, (own[counted], others[counted]), 1)
-    sizes = table.sum(axis=1)
-    by_cluster = (table * (table - 1)).sum(axis=1) / np.maximum(sizes * (sizes - 1), 1)
-    chance = float(by_cluster[own[starts]].mean())
-    shared = float((others[starts] == others[ends]).mean())
-    return (shared - chance) / (1 - chance) if chance < HARDLY_CUT else 1.0
-
-
-def _support_of_seen(neighbours: Indices, labels: np.ndarray) -> float:
-    """Return the support of clusters by a view, where some samples are absent from it or have no cluster."""
-    seen = (labels >= 0) & (neighbours[:, 0] >= 0)
-    sizes = np.bincount(labels[seen])
-    n = int(sizes.sum())
-    near, own = neighbours[seen], labels[seen, None]
-    known = (near >= 0) & (labels[near] >= 0)
-    chance = float((sizes * (sizes - 1)).sum() / max(n * (n - 1), 1))
-    if not known.any() or chance >= 1:
-        return 0.0
-    return (float((labels[near] == own)[known].mean()) - chance) / (1 - chance)
-
-
-def share_nats(neighbours: Indices, labels: np.ndarray) -> tuple[float, float]:
-    """Return the mutual information of a sample's cluster and a neighbour's, and the entropy of clusters, in nats.
-
-    Samples that the view does not have, or that have no cluster (-1), do not count.
-
-    >>> share_nats(np.array([[1], [0], [3], [2]]), np.array([0, 0, 1, 1])) == (np.log(2), np.log(2))
-    True
-    """
-    starts, ends = np.repeat(np.arange(len(labels)), neighbours.shape[1]), neighbours.ravel()
-    seen = (ends >= 0) & (labels[starts] >= 0) & (labels[ends] >= 0)
-    table = np.zeros((labels.max() + 1,) * 2)
-    np.add.at(table, (labels[starts[seen]], labels[ends[seen]]), 1 / max(1, seen.sum()))
-    ours, theirs, both = (float(entr(p).sum()) for p in (table.sum(axis=1), table.sum(axis=0), table))
-    return ours + theirs - both, ours

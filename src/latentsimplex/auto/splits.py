@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.comparisons import compare_views, list_comparisons
 from latentsimplex.auto.imputed_rows import fill_absent
 from latentsimplex.auto.landmarks import place_by_landmarks
 from latentsimplex.auto.rare_clusters import NEEDED, find_rare_group
@@ -47,6 +46,7 @@ from latentsimplex.neighbours.neighbour_graphs import (
     join_neighbours,
     slow_modes,
 )
+from latentsimplex.similarity.comparisons import compare_views, list_comparisons
 
 FEW_NEIGHBOURS, PER_NEIGHBOUR, LEAST_NEIGHBOURS = 10, 8, 3
 """Neighbours in the more local of two graphs: ten, fewer of few samples. The other has twice as many."""

@@ -29,7 +29,6 @@ import numpy as np
 from scipy import sparse
 
 from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, Level, Node, take_rows
-from latentsimplex.auto.comparisons import compare_views
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters
 from latentsimplex.auto.splits import FEW_NEIGHBOURS, LEAST_CLUSTER, Split
 from latentsimplex.base.threads import Workers
@@ -39,6 +38,7 @@ from latentsimplex.known.chunks import Chunks, tie_samples
 from latentsimplex.known.known_samples import Known
 from latentsimplex.known.labelled_pattern import find_labelled_pattern
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours
+from latentsimplex.similarity.comparisons import compare_views
 
 LEAST_NATS, LEAST_SHARE = 3.0, 0.4
 """What predictions must save: odds of twenty to one, and two fifths of what guesses lack. To cut a cluster costs half

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.comparisons import compare_samples, list_comparisons
 from latentsimplex.auto.shared_clusters import CHANCE, GROUPED_BY
 from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.arrays import softmax
@@ -37,6 +36,7 @@ from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.in_memory import BLOCK_VALUES, ViewReader
 from latentsimplex.similarity import Kernel, Precomputed
+from latentsimplex.similarity.comparisons import compare_samples, list_comparisons
 
 FEWEST = 4
 """Fewer samples have no variance under shuffles."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentsimplex.auto.comparisons import compare_samples, list_comparisons
 from latentsimplex.base.wide_table import WideTable
+from latentsimplex.similarity.comparisons import compare_samples, list_comparisons
 
 
 def test_counts_of_words_are_compared_as_shares():
