@@ -125,6 +125,9 @@ def test_the_number_of_slow_modes_is_clear_if_a_gap_follows():
     assert count_slow_modes(np.zeros(5), spread, gaps, 10.0) == (0, False)
     far_apart = np.array([15.0, 15.0, 0.9, 0.3, 0.0])  # shapes within clusters are slow, too
     assert count_slow_modes(far_apart, spread, gaps, 10.0) == (2, True)
+    last_like_clouds = np.array([0.9, 0.7, 0.6, 0.1, -0.7])  # clouds have directions between clusters as well
+    assert count_slow_modes(last_like_clouds, spread, gaps, 10.0) == (4, True)
+    assert count_slow_modes(np.array([0.9, 0.1, 0.1, 0.1, -0.7]), spread, gaps, 10.0) == (1, True)
     assert count_slow_modes(np.array([0.3, 0.0, 0.0, 0.0, 0.0]), spread, gaps, 2.0) == (0, False)
 
 

@@ -56,12 +56,13 @@ def count_slow_modes(slowness: Array, spread: Array, gap_spread: Array, dimensio
     least = max(LEAST_SLOWNESS, GEOMETRY / dimension)
     slow = (slowness >= least) & (slowness >= SPREADS * spread)
     gaps = slowness[:-1] - slowness[1:]
-    mostly = slow & (np.cumsum(slow) > 0.5 * np.arange(1, len(slow) + 1))
+    mostly = np.cumsum(slow) > 0.5 * np.arange(1, len(slow) + 1)
     clear = mostly[:-1] & (gaps >= least) & (gaps >= GAP_SPREADS * gap_spread)
     if clear.any():
         comparable = clear & (gaps >= COMPARABLE * gaps[clear].max())
         return int(np.flatnonzero(comparable)[-1]) + 1, True
-    return (int(np.flatnonzero(mostly)[-1]) + 1 if mostly.any() else 0), False
+    unclear = np.flatnonzero(slow & mostly)
+    return (int(unclear[-1]) + 1 if len(unclear) else 0), False
 
 
 def cut_by_modes(modes: Modes, k: int) -> np.ndarray:
