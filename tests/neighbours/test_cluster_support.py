@@ -26,6 +26,16 @@ def test_support_within_clusters_that_a_view_has_as_one_is_none():
     assert abs(support_within(coarse, two, absent)) < 2.5 / np.sqrt(600)
 
 
+def test_strays_at_borders_cut_no_cluster():
+    """Others have the same clusters but for a few samples each; neighbours near the border know nothing of these."""
+    rng, own = np.random.default_rng(0), np.arange(300) % 3
+    near = find_neighbours(9.0 * own[:, None] + rng.normal(size=(300, 1)), 10)
+    others = np.where(rng.random(300) < 0.3, rng.integers(3, size=300), own)
+    assert support_within(near, own, others) == 1
+    halves = own + 3 * rng.integers(2, size=300)  # these cut each cluster, by chance
+    assert abs(support_within(near, own, halves)) < 0.1
+
+
 def test_nats_that_clusters_share_with_those_of_neighbours():
     labels = np.repeat([0, 1, 2], 20)
     inside = np.array([np.flatnonzero(labels == k)[:5] for k in labels])
