@@ -13,6 +13,7 @@ order            three weak views of noise and clusters, samples and views permu
 factors          200 columns that follow 1 to 3 factors of some shape, 120 samples: one cluster in all patterns
 columns          40 of 200 columns have k clusters each 2 apart, 100 follow two factors: one pattern with k, ARI 0.9
 patterns         300 views in the plane of five patterns of k mixed clusters: five patterns, and k in each
+own centres      views of some patterns of k clusters, whose centres each view has elsewhere: all, ARI 0.8
 ================ ==============================================================================================
 
     python benchmarks/found_clusters.py --seeds 20 --jobs 2 --out found.json
@@ -116,6 +117,18 @@ def is_right(case: str, settings: dict[str, Any], seed: int) -> bool:
     if case == "patterns":
         views = many_views(300, 150, n_clusters=settings["k"], random_state=FRESH + seed).views
         return fit(list(views)).n_clusters_.tolist() == [settings["k"]] * 5
+    if case == "own centres":
+        d, k = settings["patterns"], settings["k"]
+        clusterings = [rng.permutation(np.arange(240) % k) for _ in range(d)]
+        truth = np.arange(settings["views"]) % d
+        views = [
+            settings["spread"] * rng.normal(size=(k, 10))[clusterings[l]] + rng.normal(size=(240, 10))
+            for l in truth
+        ]
+        model = fit(views)
+        found = [model.pattern_labels_[l] for l in model.view_patterns_]
+        agreements = [adjusted_rand_score(clusterings[l], own) for l, own in zip(truth, found, strict=True)]
+        return adjusted_rand_score(truth, model.view_patterns_) == 1 and min(agreements) > 0.8
     if case == "table1":
         return fit(
             single_view(settings["setting"], random_state=FRESH + seed).views
@@ -152,6 +165,10 @@ def list_jobs(n_seeds: int) -> list[Job]:
             if seed in few
         ]
         jobs += [(case, {"k": k}, seed) for case in ("columns", "patterns") for k in (2, 3)]
+        jobs += [
+            ("own centres", {"views": views, "patterns": d, "k": k, "spread": spread}, seed)
+            for views, d, k, spread in ((6, 2, 5, 1), (6, 3, 8, 1), (60, 3, 6, 3), (100, 4, 4, 1))
+        ]
     return sorted(jobs, key=lambda job: job[0] != "many")  # the longest first
 
 

@@ -40,6 +40,7 @@ from latentsimplex.known.informed_clusters import inform_splits
 from latentsimplex.known.known_losses import list_losses
 from latentsimplex.known.known_samples import NOTHING, Given, Known, read_known
 from latentsimplex.model.backends import choose_backend
+from latentsimplex.model.cluster_prices import ClusterPrice
 from latentsimplex.model.joint_losses import JointLoss, check_losses
 from latentsimplex.model.loss_weights import WeightedLoss, has_given_weight, leave_out_unheard, weigh_losses
 from latentsimplex.model.problem import NOBODY, Listener, Problem
@@ -58,6 +59,7 @@ from latentsimplex.placing.references import References, keep_references
 from latentsimplex.progress import show_progress
 from latentsimplex.results.estimates import assemble_results
 from latentsimplex.results.results import Results
+from latentsimplex.search.alike_patterns import join_alike
 from latentsimplex.search.believed_clusters import keep_believed
 from latentsimplex.search.least_clusters import cut_into_least, refit_with_clusters
 from latentsimplex.search.multistart import Search, search_from_starts
@@ -299,6 +301,8 @@ def search_for_patterns(fitting: Fitting, reading: Reading, members: Indices | N
             # memberships that only say where a refinement begins need not be known so well
             nats=NATS_BETWEEN if reading.is_automatic else NATS_AT_LAST,
         )
+        if problem.model.learned_response and isinstance(problem.model.penalty, ClusterPrice):
+            search = join_alike(problem, search)
         if judges_clusters(fitting, reading):
             search = keep_believed(problem, search, partial(count_believed, fitting, reading, informative))
         return search if least == 1 else cut_into_least(problem, search, least)
