@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from latentsimplex.auto.choose_similarity import choose_comparisons
-from latentsimplex.auto.cluster_tree import Bounds, take_rows
+from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.landmarks import draw_landmarks, place_by_landmarks
 from latentsimplex.auto.neighbour_votes import N_VOTES, settle_memberships
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
@@ -154,7 +154,7 @@ def settle_group(
 
     def settle() -> Array:
         tables = [fitting.views.table_of_all(v) for v in group.members]
-        tables = [X if len(seen) == n else take_rows(X, seen) for X in tables]
+        tables = [X if len(seen) == n else X[seen] for X in tables]
         coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison, workers)
         find = partial(find_neighbours, n_neighbours=min(N_VOTES, len(seen) - 1), workers=workers)
         # of very many samples each search has the threads for itself

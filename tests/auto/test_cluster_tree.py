@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from latentsimplex.auto.cluster_tree import Bounds, believe, grow_tree
+from latentsimplex.auto import cluster_tree
+from latentsimplex.auto.cluster_tree import Bounds, believe, find_splits_of, grow_tree
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.wide_table import WideTable
 
@@ -31,6 +32,46 @@ def test_levels_lead_from_one_cluster_to_the_finest():
     for coarse, fine in zip(tree.levels[:-1], tree.levels[1:], strict=True):
         pairs = np.unique(np.column_stack([coarse.labels, fine.labels]), axis=0)
         assert len(pairs) == fine.labels.max() + 1  # each fine cluster lies in one coarse cluster
+
+
+def test_pieces_that_are_looked_at_side_by_side_are_those_looked_at_in_turn(monkeypatch):
+    """With a bound, the strongest split is made before others are looked at; without one, all believed ones are."""
+    rng, k = np.random.default_rng(1), np.repeat(np.arange(12), 25)
+    X = np.column_stack([100 * (k // 6), 10 * (k // 3 % 2) + k % 3]) + 0.08 * rng.normal(size=(300, 2))
+    looks, find_splits_of = [], cluster_tree.find_splits_of
+
+    def find(tables, pieces, *how):
+        looks[-1].append(len(pieces))
+        return find_splits_of(tables, pieces, *how)
+
+    monkeypatch.setattr(cluster_tree, "find_splits_of", find)
+    trees = []
+    with Workers(2) as workers:
+        for most in (None, len(X)):
+            looks.append([])
+            trees.append(grow_tree([X], Bounds(1, most), workers))
+    together, in_turn = looks
+    assert sum(together) == sum(in_turn) >= 2 * 11
+    assert len(together) < len(in_turn) == len(trees[0].levels) - 1
+    for one, other in zip(*(tree.levels for tree in trees), strict=True):
+        np.testing.assert_array_equal(one.labels, other.labels)
+    np.testing.assert_array_equal(*(tree.evidence for tree in trees))
+    for one, other in zip(*(tree.nodes for tree in trees), strict=True):
+        assert one.parent == other.parent
+        np.testing.assert_array_equal(one.rows, other.rows)
+
+
+def test_splits_of_pieces_come_in_their_order_whichever_is_the_largest():
+    pieces = [np.arange(10), np.arange(10, 200), np.arange(200, 240)]
+
+    def find(tables):
+        return tables[0][0, 0]
+
+    for n_jobs in (1, 2):
+        for order in ([0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 2]):
+            with Workers(n_jobs) as workers:
+                found = find_splits_of([np.arange(240)[:, None]], [pieces[i] for i in order], find, workers)
+                assert list(found) == [pieces[i][0] for i in order]
 
 
 def test_clusters_in_a_row_within_a_piece_are_told_apart():

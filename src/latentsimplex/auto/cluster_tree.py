@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from operator import call
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +34,6 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
-from latentsimplex.model.problem import Listener
 from latentsimplex.similarity.comparisons import compare_views
 
 WITHIN = Margins(local=1.5, broad=2.0)
@@ -179,27 +177,6 @@ class ClusterTree:
         return replace(self, levels=levels, nodes=nodes)
 
 
-class LookCount:
-    """Counts the samples that have been searched for clusters, on many threads, and reports the share that is done.
-
-    In one look no more than the landmarks count: broad graphs, which are of these alone, take most of the time.
-    """
-
-    def __init__(self, listener: Listener, sizes: Sequence[int], n_landmarks: int | None) -> None:
-        self._listener, self._most, self._done, self._lock = listener, n_landmarks, 0, Lock()
-        self._whole = sum(map(self._weigh, sizes))
-        listener.looked(0, self._whole)
-
-    def _weigh(self, n: int) -> int:
-        return n if self._most is None else min(n, self._most)
-
-    def add(self, n: int) -> None:
-        """Add a look at n samples."""
-        with self._lock:
-            self._done += self._weigh(n)
-            self._listener.looked(self._done, self._whole)
-
-
 def grow_tree(
     tables: Sequence[Any],
     bounds: Bounds,
@@ -216,7 +193,7 @@ def grow_tree(
     """
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
-        seen_tables = [take_rows(X, seen) for X in tables]
+        seen_tables = [X[seen] for X in tables]
         return grow_tree(seen_tables, bounds, workers, n_landmarks, checkpoint, tell, compared).spread(
             seen, n
         )
@@ -242,31 +219,40 @@ def grow_tree(
     margins = WITHIN if bounds.exactly is None else Margins(WITHIN.local, WITHIN.local)
     further = partial(find, margins=margins, exactly=0, compared=again)
 
-    def look(pieces: list[Indices], parent: int) -> Iterator[Node]:
-        def find_each(chosen: list[int]) -> Iterator[Split | None]:
-            looked_at = tables if of_table else place_all()
-            return find_splits_of(looked_at, [pieces[i] for i in chosen], further, workers)
+    def find_each(chosen: list[Indices]) -> Iterator[Split | None]:
+        return find_splits_of(tables if of_table else place_all(), chosen, further, workers)
 
-        every = list(range(len(pieces)))
-        splits = find_each(every) if checkpoint is None else recall_splits(checkpoint, find_each, pieces)
-        for rows, split in zip(pieces, splits, strict=True):
-            if tell is not None:
-                tell(len(rows))
-            yield Node(rows, parent, split)
+    def cut_leaf(leaf: int) -> list[Indices]:
+        rows, split = nodes[leaf].rows, nodes[leaf].split
+        assert split is not None
+        pieces = cut_pieces(rows, split, most - len(leaves) + 1)
+        return join_pieces(place_all(), pieces, workers) if len(pieces) <= split.labels.max() else pieces
+
+    def look_at(leaf: int) -> list[Node]:
+        """Return the pieces of a leaf; where all believed splits will be made, the others are looked at with it."""
+        if leaf not in looked:
+            others = [] if bounds.most is not None else [i for i in leaves if i != leaf and i not in looked]
+            chosen = [leaf, *(other for other in others if nodes[other].strength >= 1)]
+            pieces = [(each, rows) for each in chosen for rows in cut_leaf(each)]
+            splits = recall_splits(checkpoint, find_each, [rows for _, rows in pieces])
+            for (each, rows), split in zip(pieces, splits, strict=True):
+                if tell is not None:
+                    tell(len(rows))
+                looked.setdefault(each, []).append(Node(rows, each, split))
+        return looked.pop(leaf)
 
     nodes, leaves, taken = [root], [0], []
+    looked: dict[int, list[Node]] = {}
     levels, evidence = [Level(np.zeros(n, dtype=np.intp), 0.0)], [0.0]
     while len(leaves) < most:
         leaf = max(leaves, key=lambda each: nodes[each].strength)
         split = nodes[leaf].split
         if split is None or (split.strength < 1 and len(leaves) >= bounds.least):
             break
-        pieces = cut_pieces(nodes[leaf].rows, split, most - len(leaves) + 1)
-        if len(pieces) <= split.labels.max():
-            pieces = join_pieces(place_all(), pieces, workers)
+        pieces = look_at(leaf)
         leaves.remove(leaf)
         leaves += range(len(nodes), len(nodes) + len(pieces))
-        nodes += look(pieces, leaf)
+        nodes += pieces
         taken.append(split)
         labels = np.empty(n, dtype=np.intp)
         for k, each in enumerate(leaves):
@@ -298,15 +284,25 @@ def find_splits_of(
     find: Callable[..., Split | None],
     workers: Workers,
 ) -> Iterator[Split | None]:
-    """Yield the split of each piece of the samples, looked at one by one, by several workers where there are some."""
+    """Yield the split of each piece of the samples, in order.
+
+    Pieces are looked at side by side but for the largest, where it is larger than all others: work on it is shared out.
+    """
 
     def take(rows: Indices) -> list[Any]:
-        return [take_rows(X, rows) for X in tables]
+        return [X[rows] for X in tables]
 
     sizes = [len(rows) for rows in pieces]
     if sum(sizes) >= WORTH_SENDING and max(sizes) <= SENT_WHOLE:
-        return workers.spread(call, find, pieces, take)
-    return workers.map(lambda rows: find(take(rows)), pieces)
+        yield from workers.spread(call, find, pieces, take)
+        return
+    largest = int(np.argmax(sizes)) if 2 * max(sizes) > sum(sizes) else None
+    alone = None if largest is None else find(take(pieces[largest]))
+    others = workers.map(
+        lambda rows: find(take(rows)), [rows for i, rows in enumerate(pieces) if i != largest]
+    )
+    for i in range(len(pieces)):
+        yield alone if i == largest else next(others)
 
 
 def recall_split(
@@ -317,12 +313,16 @@ def recall_split(
 
 
 def recall_splits(
-    checkpoint: Checkpoint,
-    find: Callable[[list[int]], Iterator[Split | None]],
-    pieces: Sequence[Indices],
+    checkpoint: Checkpoint | None,
+    find: Callable[[list[Indices]], Iterator[Split | None]],
+    pieces: list[Indices],
 ) -> Iterator[Split | None]:
-    """Yield the splits of pieces of a tree that a checkpoint has kept; others are found, given which they are."""
-    return checkpoint.recall_each("split", find, [(rows,) for rows in pieces], (Split,))
+    """Yield the splits of pieces of a tree: those that a checkpoint has kept, and others found."""
+    if checkpoint is None:
+        return find(pieces)
+    return checkpoint.recall_each(
+        "split", lambda chosen: find([pieces[i] for i in chosen]), [(rows,) for rows in pieces], (Split,)
+    )
 
 
 def cut_pieces(rows: Indices, split: Split, most: int) -> list[Indices]:
@@ -349,11 +349,6 @@ def join_pieces(coordinates: Sequence[Any], pieces: Sequence[Indices], workers: 
 def holds_wide_table(X: Any) -> bool:
     """Return whether a view, or what it has of some samples, is a wide table."""
     return isinstance(X.values if isinstance(X, PartialTable) else X, WideTable)
-
-
-def take_rows(X: Any, rows: Indices) -> Any:
-    """Return some samples of a view."""
-    return X.take(rows) if isinstance(X, WideTable) else X[rows]
 
 
 def sample_each_view(tables: Sequence[Any], most: int, least: int) -> Indices:

@@ -1,11 +1,11 @@
 """Which views share their clusters: views are searched alone, then those that support one another together.
 
-A view supports clusters if neighbours in it share them (:func:`support`). Two
-groups of views are one if they support each other's clusters half as well as their own, or better, and neither says
-that clusters of the other are one. Views that show no clusters by themselves join the group whose clusters they
-support, are looked at together, and are left out if they show none: noise takes part in nothing. The order of views
-does not matter. A thousand samples tell which views belong together, where they show clusters; the clusters of a group
-are those of all samples.
+A view supports clusters if neighbours in it share them (:mod:`latentsimplex.neighbours.cluster_support`). Two groups
+of views are one if they support each other's clusters half as well as their own, or better, and neither says that
+clusters of the other are one. Views that show no clusters by themselves join the group whose clusters they support, are
+looked at together, and are left out if they show none: noise takes part in nothing. The order of views does not matter.
+A thousand samples tell which views belong together, where they show clusters; the clusters of a group are those of all
+samples.
 
 A group has the clusters that its views show together, unless one view by itself has finer clusters that neighbours in
 all of them tell nearly as well: views that blur what one shows do not take it away.
@@ -15,19 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
-from latentsimplex.auto.cluster_tree import (
-    Bounds,
-    ClusterTree,
-    LookCount,
-    find_seen,
-    grow_tree,
-    sample_each_view,
-    take_rows,
-)
+from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, find_seen, grow_tree, sample_each_view
 from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
@@ -129,7 +122,7 @@ class ViewGroups:
         self.tell: Callable[[int], object] | None = None
         self.rows = rows
         is_whole = len(self.rows) == len(tables[0])
-        self._sampled = tables if is_whole else [take_rows(X, self.rows) for X in tables]
+        self._sampled = tables if is_whole else [X[self.rows] for X in tables]
         self._trees: dict[Members, ClusterTree] = {}
         self._trees_of_all: dict[Members, ClusterTree] = {}
         self._neighbours: dict[tuple[int, str], Indices] = {}
@@ -270,21 +263,18 @@ class ViewGroups:
         """
         shares = []
         for mine, yours in ((one, other), (other, one)):
-            cut = [self._support_within(v, self.group_tree(mine), self.group_tree(yours)) for v in mine]
-            if np.mean(cut) < TOLD_APART / np.sqrt(len(self.rows)):
-                return 0.0
-            own, of_others = (
-                sum(self.support(v, self.group_tree(group)) for v in mine) for group in (mine, yours)
-            )
+            trees = self.group_tree(mine), self.group_tree(yours)
+            own, of_others = (sum(self.support(v, tree) for v in mine) for tree in trees)
             shares.append(of_others / max(own, np.finfo(float).tiny))
+            labels = [tree.labels for tree in trees]
+            within = [max(support_within(near, *labels) for near in self._compared(v)) for v in mine]
+            if np.mean(within) < TOLD_APART / np.sqrt(len(self.rows)):
+                return 0.0
         return float(np.mean(shares))
 
     def support(self, v: int, tree: ClusterTree) -> float:
         """Return how well a view supports the clusters of a tree, features compared as suits them best."""
         return max(support(near, tree.labels) for near in self._compared(v))
-
-    def _support_within(self, v: int, own: ClusterTree, others: ClusterTree) -> float:
-        return max(support_within(near, own.labels, others.labels) for near in self._compared(v))
 
     def is_supported(self, v: int, tree: ClusterTree) -> bool:
         """Return whether a view supports the clusters of a tree more than it would by chance."""
@@ -305,6 +295,27 @@ class ViewGroups:
                 self._neighbours[v, comparison] = find_neighbours(coordinates, min(local_sizes(n)[0], n - 1))
             found.append(self._neighbours[v, comparison])
         return found
+
+
+class LookCount:
+    """Counts the samples that have been searched for clusters, on many threads, and reports the share that is done.
+
+    In one look no more than the landmarks count: broad graphs, which are of these alone, take most of the time.
+    """
+
+    def __init__(self, listener: Listener, sizes: Sequence[int], n_landmarks: int | None) -> None:
+        self._listener, self._most, self._done, self._lock = listener, n_landmarks, 0, Lock()
+        self._whole = sum(map(self._weigh, sizes))
+        listener.looked(0, self._whole)
+
+    def _weigh(self, n: int) -> int:
+        return n if self._most is None else min(n, self._most)
+
+    def add(self, n: int) -> None:
+        """Add a look at n samples."""
+        with self._lock:
+            self._done += self._weigh(n)
+            self._listener.looked(self._done, self._whole)
 
 
 def _clustered_or_strongest(grow: Callable[[Members], ClusterTree], members: Members) -> ClusterTree:

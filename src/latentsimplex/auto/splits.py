@@ -24,7 +24,7 @@ dip of a local graph is taken unless broad graphs show a far deeper one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,13 +38,13 @@ from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import find_varying
+from latentsimplex.neighbours.nearest_neighbours import COMPARED
 from latentsimplex.neighbours.neighbour_graphs import (
     Graph,
     Modes,
     count_crossed_edges,
     find_neighbours,
-    join_neighbours,
-    slow_modes,
+    read_graph,
 )
 from latentsimplex.similarity.comparisons import compare_views, list_comparisons
 
@@ -326,10 +326,12 @@ def read_graphs(
     quickly: bool = False,
 ) -> list[tuple[Graph, Modes]]:
     """Return the graph of each size, pooled over views, and its slow modes."""
+    workers = workers or Workers(1)
+    is_small = len(coordinates[0]) <= COMPARED  # the work on larger views and graphs is shared out by itself
     most = max(sizes, default=0)
-    neighbours = [find_neighbours(Z, most, workers, quickly, sizes) for Z in coordinates] if sizes else []
-    graphs = [join_neighbours(neighbours, k, workers) for k in sizes]
-    return [(graph, slow_modes(graph, n_modes)) for graph in graphs]
+    find = partial(find_neighbours, n_neighbours=most, workers=workers, quickly=quickly, sizes=sizes)
+    near = list(workers.map(find, coordinates, is_small)) if sizes else []
+    return list(workers.map(partial(read_graph, near, n_modes=n_modes, workers=workers), sizes, is_small))
 
 
 class Dip(NamedTuple):

@@ -54,7 +54,7 @@ class PartialTable:
         place[self.rows] = np.arange(len(self.rows))
         found = place[samples]
         there = np.flatnonzero(found >= 0)
-        values = take_values(self.values, found[there])
+        values = self.values[found[there]]
         return values if len(there) == len(found) else PartialTable(values, there, len(found))
 
     def transform(self, change: Any) -> PartialTable:
@@ -66,11 +66,6 @@ class PartialTable:
         every = np.full((self.n_samples, *found.shape[1:]), otherwise, dtype=found.dtype)
         every[self.rows] = found
         return every
-
-
-def take_values(values: Any, rows: Indices) -> Any:
-    """Return some rows of an array or of a wide table."""
-    return values[rows] if isinstance(values, np.ndarray) else values.take(rows)
 
 
 def count_present(table: Any) -> int:

@@ -86,6 +86,10 @@ class WideTable:
                 varying[features] = (columns != columns[:1]).any(axis=0)
         return varying
 
+    def __getitem__(self, rows: Indices) -> WideTable:
+        """Return the table of some samples."""
+        return self.take(rows)
+
     def take(self, rows: Indices | slice = ALL, features: Indices | slice = ALL) -> WideTable:
         """Return some samples and features."""
         return WideTable(self.X[rows] if features is ALL else self.X[:, features][rows])

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, Level, Node, take_rows
+from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, Level, Node
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters
 from latentsimplex.auto.splits import FEW_NEIGHBOURS, LEAST_CLUSTER, Split
 from latentsimplex.base.threads import Workers
@@ -112,7 +112,7 @@ def inform_tree(
         nodes = [node._replace(rows=np.searchsorted(seen, node.rows)) for node in tree.nodes]
         some = replace(tree.take(seen), nodes=nodes)
         theirs = chunks._replace(of_samples=chunks.of_samples[seen])
-        informed = inform_tree([take_rows(X, seen) for X in tables], some, theirs, bounds, workers)
+        informed = inform_tree([X[seen] for X in tables], some, theirs, bounds, workers)
         return tree if informed is some else informed.spread(seen, n)
     coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison)
     k = min(FEW_NEIGHBOURS, n - 1)

@@ -5,8 +5,6 @@ A graph is held by rows (CSR): the neighbours of sample i are ``ends[starts[i] :
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from latentsimplex.base.compiled import compiled, compiled_exactly
@@ -64,50 +62,40 @@ def join_rows(near: Indices) -> tuple[Indices, Indices, Array]:
     incoming = np.zeros((V, n + 1), dtype=np.int64)
     for v in range(V):
         for i in range(n):
-            for j in near[v, i]:
-                if j >= 0:
-                    incoming[v, j + 1] += 1
+            for c in range(k):
+                if near[v, i, c] >= 0:
+                    incoming[v, near[v, i, c] + 1] += 1
         for i in range(n):
             incoming[v, i + 1] += incoming[v, i]
     sources = np.empty((V, n * k), dtype=np.int32)
     place = incoming.copy()
     for v in range(V):
         for i in range(n):
-            for j in near[v, i]:
+            for c in range(k):
+                j = near[v, i, c]
                 if j >= 0:
                     sources[v, place[v, j]] = i
                     place[v, j] += 1
     most = 2 * V * n * k
     starts, ends, weights = np.zeros(n + 1, dtype=np.int64), np.empty(most, dtype=np.int32), np.empty(most)
     edge_of, seen_in = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-    used: Any = np.int64(
-        0
-    )  # a literal 0 would be a type of its own, for which edges are added by another loop
+    used = 0
     for i in range(n):
         first = used
         for v in range(V):
-            stamp = i * V + v
-            for j in near[v, i]:
-                if j >= 0:
-                    used = add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights)
-            for e in range(incoming[v, i], incoming[v, i + 1]):
-                j = np.int64(sources[v, e])
-                used = add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights)
+            stamp, begin = i * V + v, incoming[v, i]
+            for c in range(k + incoming[v, i + 1] - begin):
+                j = near[v, i, c] if c < k else np.int64(sources[v, begin + c - k])
+                if j < 0 or seen_in[j] == stamp:
+                    continue  # a view has one edge at most
+                seen_in[j] = stamp
+                if edge_of[j] >= first:
+                    weights[edge_of[j]] += 1.0
+                else:
+                    edge_of[j], ends[used], weights[used] = used, j, 1.0
+                    used += 1
         starts[i + 1] = used
     return starts, ends[:used].copy(), weights[:used].copy()
-
-
-@compiled
-def add_edge(i, j, stamp, first, used, edge_of, seen_in, ends, weights):  # type: ignore[no-untyped-def]
-    """Add an edge of one view to a row, unless that view has it, and return how many edges there are."""
-    if seen_in[j] == stamp:
-        return used
-    seen_in[j] = stamp
-    if edge_of[j] >= first and edge_of[j] < used and ends[edge_of[j]] == j:
-        weights[edge_of[j]] += 1.0
-        return used
-    edge_of[j], ends[used], weights[used] = used, j, 1.0
-    return used + 1
 
 
 @compiled

@@ -128,6 +128,14 @@ def compare_all(coordinates: Array, sizes: Sequence[int]) -> Indices:
     return near
 
 
+def read_graph(
+    neighbours: Sequence[Indices], n_neighbours: int, n_modes: int, workers: Workers | None = None
+) -> tuple[Graph, Modes]:
+    """Return the graph of so many neighbours, pooled over views, and its slow modes."""
+    graph = join_neighbours(neighbours, n_neighbours, workers)
+    return graph, slow_modes(graph, n_modes)
+
+
 def join_neighbours(
     neighbours: Sequence[Indices], n_neighbours: int, workers: Workers | None = None
 ) -> Graph:

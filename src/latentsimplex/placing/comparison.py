@@ -16,7 +16,6 @@ import numpy as np
 from scipy import sparse
 
 from latentsimplex.base.kmeans import sample_rows
-from latentsimplex.base.partial_table import take_values
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import PART_ENTRIES, WideTable, to_dense
 from latentsimplex.similarity.auto_diffusion import AutoDiffusion
@@ -126,7 +125,7 @@ def learn_comparison(table: Array | WideTable, way: Way, rows: Indices) -> tuple
     if not way.standardised:
         factor = (spread > 0) / (float(spread.max()) or 1.0)  # one unit for all, and no number too large
     plain = Comparison(way, centre, factor, None, 1.0)
-    references = scale_rows(take_values(table, rows), way)
+    references = scale_rows(table[rows], way)
     references = references.X if isinstance(references, WideTable) else references
     missing = not sparse.issparse(references) and bool(np.isnan(references).any())
     if references.shape[1] <= MOST_COORDINATES or missing:
