@@ -7,13 +7,12 @@ import pytest
 from scipy import sparse
 
 from latentsimplex import LatentSimplexPosition
-from latentsimplex.auto import comparisons
 from latentsimplex.base import wide_table
 from latentsimplex.base.wide_table import WideTable
 from latentsimplex.inputs.fingerprint import fingerprint_views
 from latentsimplex.inputs.views import as_views
 from latentsimplex.pairs.memory_budget import estimate_bytes, measure_size
-from latentsimplex.similarity import leading_coordinates
+from latentsimplex.similarity import comparisons, leading_coordinates
 from latentsimplex.stages import are_mapped
 
 
@@ -50,7 +49,7 @@ def test_all_forms_are_fitted_alike(counts, tmp_path):
     labels = []
     for table in (counts.astype(float), counts, store(counts, tmp_path), sparse.csr_array(counts)):
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # no sparse table is made dense
+            warnings.simplefilter("error")
             model = LatentSimplexPosition(n_landmarks=120, n_jobs=1, random_state=0).fit([table])
         labels.append(model.labels_)
     assert len(np.unique(labels[0])) == 3
@@ -58,10 +57,23 @@ def test_all_forms_are_fitted_alike(counts, tmp_path):
 
 
 @pytest.mark.usefixtures("few_are_large")
+def test_sparse_tables_are_made_dense_where_no_clusters_are_looked_for_in_them(counts):
+    table = sparse.csr_array(counts)
+    assert isinstance(as_views([table]).held_table(0), WideTable)
+    with pytest.warns(UserWarning, match="made dense") as caught:
+        LatentSimplexPosition.paper(max_iter=2).fit([table])
+    assert [warning.filename for warning in caught if "made dense" in str(warning.message)] == [__file__]
+
+
+@pytest.mark.usefixtures("few_are_large")
 def test_clusters_are_looked_for_in_the_table_itself(counts, tmp_path):
     mapped = store(counts, tmp_path)
     assert are_mapped([mapped])
     assert not are_mapped([mapped, counts])
+    (tmp_path / "whole").mkdir()
+    assert not are_mapped(
+        store(counts.astype(np.int8), tmp_path / "whole")
+    )  # numbers, which are read in parts
     views = as_views([counts, mapped])
     for v, given in enumerate((counts, mapped)):
         table = views.table_of_all(v)

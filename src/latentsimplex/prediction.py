@@ -64,7 +64,7 @@ def predict_samples(results: Results, data: Any, n_jobs: int | None = None, engi
         list(results.view_names),
         settings["views"] if results.found_columns is None else "whole",
         settings.get("missing", "raise"),
-        settings.get("join", "strict"),
+        join_of_new_samples(results),
         find_table_columns(results),
     )
     with find_workers(engine if new.n_samples > CHUNK else None, n_jobs) as workers:
@@ -84,6 +84,11 @@ def predict_samples(results: Results, data: Any, n_jobs: int | None = None, engi
         unlike[heard].all(axis=0) & (len(heard) > 0),
         new.names,
     )
+
+
+def join_of_new_samples(results: Results) -> str:
+    """Return how views of new samples are joined: where those of the fit were, none of the new ones is left out."""
+    return "strict" if results.settings.get("join", "strict") == "strict" else "outer"
 
 
 def find_table_columns(results: Results) -> GivenColumns | None:
@@ -123,9 +128,9 @@ class PlacesNewData:
         X : views of new samples
             In any form that ``fit`` takes; views by name or in the order of the fit, columns by name where both have
             names. A view that they lack is None in a list and left out of a dict. Samples that not all views have are
-            told by name where the fit had ``join="outer"``; with ``missing="pairwise"`` a row of nothing but NaN is one
-            that a view lacks, and so is one without a word in a table of words. A sample that no view of a pattern has
-            is given the shares of its clusters.
+            told by name where the fit had ``join="outer"`` or ``"inner"``, and none is left out; with
+            ``missing="pairwise"`` a row of nothing but NaN is one that a view lacks, and so is one without a word in a
+            table of words. A sample that no view of a pattern has is given the shares of its clusters.
         return_unlike : bool
             Return also whether each sample (m,) is unlike anything that the fit had seen: farther from its nearest
             samples than 99% of these are among themselves, in every pattern that has a part in the consensus.

@@ -34,7 +34,7 @@ from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.fitting import Fitting, Found, Reading
 from latentsimplex.inputs.column_groups import is_word
 from latentsimplex.inputs.stored_views import as_stored_views, check_stored_views
-from latentsimplex.inputs.views import Views, as_views
+from latentsimplex.inputs.views import Views, as_views, warn_of_large_sparse
 from latentsimplex.inputs.words import leave_out_wordless
 from latentsimplex.known.informed_clusters import inform_splits
 from latentsimplex.known.known_losses import list_losses
@@ -186,7 +186,10 @@ def open_views(X: Any, options: Options) -> Views:
     needs_memory = precomputed or options.missing != "raise"
     is_mapped = are_mapped(X) and options.engine is None and is_word(options.views, "whole")
     if needs_memory or is_mapped or not is_stored(X):
-        return as_views(X, options.views, precomputed, options.missing, options.join)
+        views = as_views(X, options.views, precomputed, options.missing, options.join)
+        if not options.looks_for_splits(len(views)):
+            warn_of_large_sparse(views)
+        return views
     views = as_stored_views(X, options.views)
     return check_stored_views(views) if options.engine is None else views
 
@@ -209,9 +212,12 @@ def is_stored(X: Any) -> bool:
 
 
 def are_mapped(X: Any) -> bool:
-    """Return whether data are memory-mapped tables, which arrays see through: nothing is read before it is needed."""
+    """Return whether data are memory-mapped tables of a precision that fits use: nothing is read before it is needed.
+
+    Those of whole numbers would be copied as a whole.
+    """
     parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, (list, tuple)) else [X]
-    return all(isinstance(part, np.memmap) for part in parts)
+    return all(isinstance(part, np.memmap) and part.dtype in (np.float32, np.float64) for part in parts)
 
 
 def listen_to(options: Options) -> AbstractContextManager[Listener]:

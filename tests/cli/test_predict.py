@@ -138,7 +138,8 @@ def test_data_are_not_written_over(fitted, tmp_path):
     assert "would be overwritten" in result.output
 
 
-def test_samples_may_be_absent_from_files_as_they_were_in_the_fit(tmp_path):
+@pytest.mark.parametrize("join", ["inner", "outer"])
+def test_samples_may_be_absent_from_files_as_they_were_in_the_fit(tmp_path, join):
     _, blood, urine = two_views(60, 0)
     names = [f"s{i}" for i in range(60)]
     files = [
@@ -147,9 +148,11 @@ def test_samples_may_be_absent_from_files_as_they_were_in_the_fit(tmp_path):
     ]
     refused = run("fit", *files, "--out", tmp_path / "fit")
     assert "fit with --join inner to keep those that all views have, or with --join outer" in refused.output
-    fit = run("fit", *files, "--join", "outer", "--out", tmp_path / "fit", "--quiet")
+    fit = run("fit", *files, "--join", join, "--out", tmp_path / "fit", "--quiet")
     assert fit.exit_code == 0, fit.output
     result = run("predict", tmp_path / "fit" / "fit.model", *files, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     found = [row["consensus"] for row in read_csv(tmp_path / "out" / "predicted_labels.csv")]
-    assert found == [row["consensus"] for row in read_csv(tmp_path / "fit" / "labels.csv")]
+    fitted = [row["consensus"] for row in read_csv(tmp_path / "fit" / "labels.csv")]
+    assert (len(fitted), len(found)) == ({"inner": 40, "outer": 60}[join], 60)
+    assert found[: len(fitted)] == fitted

@@ -86,14 +86,17 @@ def test_a_worker_that_is_slow_to_hand_over_pieces(client, some, expected, tmp_p
     monkeypatch.setattr(cluster_module, "ask_workers", ask_or_note)
 
     def freeze_who_searches():
+        deadline = time.monotonic() + 120
         while not list((tmp_path / "kept").glob("search*.npz")):
+            if time.monotonic() > deadline:
+                return
             time.sleep(0.01)
         placed = client.processing().items()
         for address, keys in placed:
             if any("explore" in key for key in keys):
                 freeze(processes[address], 2.0)
 
-    watcher = threading.Thread(target=freeze_who_searches)
+    watcher = threading.Thread(target=freeze_who_searches, daemon=True)
     watcher.start()
     found = fit(some, engine=client, checkpoint=tmp_path / "kept")
     watcher.join()
@@ -158,7 +161,10 @@ class Says:
 
     def __init__(self, *statuses):
         self.scheduler, self.address = self, "tcp://there"
-        self.workers = {f"tcp://{i}": {"status": each, "nthreads": 1} for i, each in enumerate(statuses)}
+        self.workers = {
+            f"tcp://{i}": {"status": each, "nthreads": 1, "metrics": {"cpu": 2.0}}
+            for i, each in enumerate(statuses)
+        }
 
     def scheduler_info(self, n_workers):
         return {"workers": self.workers}
@@ -175,6 +181,37 @@ def test_workers_that_are_all_paused(monkeypatch):
         RuntimeError, match=r"All workers .* were paused for lack of memory, and for -1 s none"
     ):
         asyncio.run(cluster_module.Cluster(Says("paused", "paused"))._look_at_workers())
+
+
+def test_a_paused_worker_may_end_the_task_that_it_has(monkeypatch):
+    """A search is one long task; a worker that is paused meanwhile takes no others, but ends it."""
+    monkeypatch.setattr(cluster_module, "PATIENCE", -1)
+    says = Says("paused", "paused")
+    says.workers["tcp://1"]["metrics"]["cpu"] = 90.0
+    asyncio.run(cluster_module.Cluster(says)._look_at_workers())
+
+
+def test_workers_without_a_limit_of_memory(client, monkeypatch):
+    """One that was lost, and perhaps replaced, counts as the one with the least; silence is one sentence."""
+    cluster = cluster_module.Cluster(client)
+    own = {
+        address: dict(worker, memory_limit=0, host=address) for address, worker in cluster._workers.items()
+    }
+    lost = dict(next(iter(own.values())), host="lost")
+    monkeypatch.setattr(cluster, "_workers", own)
+    alone = cluster.count_bytes()
+    monkeypatch.setattr(cluster, "_workers", {**own, "tcp://127.0.0.1:9": lost})
+    both = cluster.count_bytes()
+    assert both == pytest.approx(alone * (len(own) + 1) / len(own), rel=0.2)
+
+    def be_silent(*arguments, **settings):
+        raise TimeoutError
+
+    monkeypatch.setattr(cluster_module, "ask_workers", be_silent)
+    with pytest.raises(
+        RuntimeError, match=r"Workers of the cluster at .* do not say within 60 s .* memory_limit\.$"
+    ):
+        cluster.count_bytes()
 
 
 def test_workers_that_do_not_answer(client, some, monkeypatch):

@@ -17,12 +17,16 @@ from latentsimplex.base.interruption import INTERRUPTED
 OPTIONS = {
     "n_clusters": "--clusters",
     "min_clusters": "--min-clusters",
+    "n_patterns": "--patterns",
+    "memory_limit": "--memory-limit",
     "missing": "--missing",
     "join": "--join",
 }
 """What parameters of the estimator that errors name are called on the command line."""
-PARAMETER = re.compile(rf"""\b({"|".join(OPTIONS)})=(["']?)(\w+)\2""")
+VALUE = re.compile(rf"""\b({"|".join(OPTIONS)})=(["']?)(\w+)\2""")
 """A parameter and its value, as errors name them."""
+NAME = re.compile(rf"""\b({"|".join(name for name in OPTIONS if "_" in name)})\b""")
+"""A parameter without a value, whose name is no word of English."""
 
 
 @contextmanager
@@ -45,10 +49,11 @@ def _sentence(error: Exception) -> str:
 def name_options(said: str) -> str:
     """Return a sentence about parameters as one about options of the command line.
 
-    >>> name_options("min_clusters=4 was asked for")
-    '--min-clusters 4 was asked for'
+    >>> name_options("min_clusters=4 was asked for: give a smaller number, or raise memory_limit")
+    '--min-clusters 4 was asked for: give a smaller number, or raise --memory-limit'
     """
-    return PARAMETER.sub(lambda found: f"{OPTIONS[found[1]]} {found[3]}", said)
+    said = VALUE.sub(lambda found: f"{OPTIONS[found[1]]} {found[3]}", said)
+    return NAME.sub(lambda found: OPTIONS[found[1]], said)
 
 
 def check_folder(out: Path) -> None:

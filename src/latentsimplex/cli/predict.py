@@ -18,7 +18,7 @@ from latentsimplex.estimator import load
 from latentsimplex.files.data_files import read_data
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.named_table import UnknownViews
-from latentsimplex.prediction import Prediction, predict_samples
+from latentsimplex.prediction import Prediction, join_of_new_samples, predict_samples
 
 LABELS = "predicted_labels.csv"
 WRITTEN = re.compile(r"(predicted_labels|predicted_memberships_pattern\d+)\.csv")
@@ -58,7 +58,8 @@ def predict(
 
     MODEL is a file that fit or LatentSimplexPosition.save wrote. FILE is one table, or one for each view, of the kinds
     that fit reads. Several files are matched to the views of the model by their names (blood.csv is the view blood),
-    and a view without a file is one that the new samples lack. Columns are matched by name.
+    and a view without a file is one that the new samples lack. Columns are matched by name. After a fit with --join a
+    file may lack some samples, which are placed by the others.
 
     \b
     The folder --out then holds
@@ -77,11 +78,9 @@ def predict(
     with written_folder(out, WRITTEN.fullmatch) as part:
         with one_line(OSError, ValueError, ImportError, MemoryError), warnings_as_lines():
             roles = ColumnRoles(index, no_index, drop)
-            fit_with = {
-                name: results.settings[name] for name in ("missing", "join") if name in results.settings
-            }
+            missing, join = results.settings.get("missing", "raise"), join_of_new_samples(results)
             try:
-                given = read_data(files, views, layer, roles, **fit_with)
+                given = read_data(files, views, layer, roles, missing=missing, join=join)
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
             found = predict_samples(

@@ -10,9 +10,9 @@ import asyncio
 import ctypes
 from asyncio import CancelledError as AbandonedError
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from time import monotonic
@@ -32,7 +32,9 @@ CONNECT_SECONDS = 10
 ANSWER_SECONDS = 60
 """How long workers may take to answer a question, which they do beside their tasks."""
 LOOK_SECONDS, PATIENCE = 10, 300
-"""Seconds between two looks at the workers that a fit waits for, and how long there may be none that run."""
+"""Seconds between two looks at the workers that a fit waits for, and how long there may be none at work."""
+BUSY = 10
+"""Percent of a processor that a worker takes which has gone on with a task since it was paused."""
 KEPT_BYTES = 1 << 26
 """Memory that the C library of Linux keeps for the next arrays, unless it is told otherwise."""
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
@@ -58,7 +60,7 @@ class Cluster:
         self.checkpoint = checkpoint
         self._workers = client.scheduler_info(n_workers=-1)["workers"]
         self.n_threads = sum(worker["nthreads"] for worker in self._workers.values())
-        self._last_running = monotonic()
+        self._last_at_work = monotonic()
 
     def place(self, n_parts: int) -> list[str]:
         """Return the worker that is to hold each of so many parts: neighbours together, as many for each thread."""
@@ -125,7 +127,7 @@ class Cluster:
 
     def begin_to_wait(self) -> None:
         """Have patience with workers from now on: what was done before may have taken long."""
-        self._last_running = monotonic()
+        self._last_at_work = monotonic()
 
     def wait_for(self, future: Any, seconds: float) -> bool:
         """Wait until a task has ended, well or not, for so many seconds at most; return whether it has."""
@@ -140,19 +142,19 @@ class Cluster:
             return True
 
     async def _look_at_workers(self) -> None:
-        """Raise RuntimeError if for long no worker has run tasks: all were lost, or paused for lack of memory."""
+        """Raise RuntimeError if for long no worker was at work: all were lost, or paused for lack of memory."""
         ask = self.client.scheduler.identity
         try:
             found = await ask(n_workers=-1)
         except TypeError:  # before 2025.4 Dask knew no n_workers, and named all workers
             found = await ask()
         workers = found["workers"].values()
-        if any(worker["status"] == "running" for worker in workers):
-            self._last_running = monotonic()
-        elif monotonic() - self._last_running > PATIENCE:
+        if any(map(is_at_work, workers)):
+            self._last_at_work = monotonic()
+        elif monotonic() - self._last_at_work > PATIENCE:
             what = "paused for lack of memory" if workers else "lost"
             raise RuntimeError(
-                f"All workers of the cluster at {self.address} were {what}, and for {PATIENCE} s none has come back: "
+                f"All workers of the cluster at {self.address} were {what}, and for {PATIENCE} s none has worked: "
                 f"start workers, with more memory if they lacked it, and fit again{self._say_what_remains()}."
             )
 
@@ -199,15 +201,35 @@ class Cluster:
         return f", and the fit goes on from checkpoint={str(self.checkpoint)!r}"
 
     def count_bytes(self) -> int:
-        """Return the memory that workers may take together: half of what each has, or of what its machine has free."""
+        """Return the memory that workers may take together: half of what each has, or of what its machine has free.
+
+        One that was lost since the fit began counts as the one with the least: another may come in its place.
+        """
         hosts = Counter(worker["host"] for worker in self._workers.values())
         unlimited = [address for address, worker in self._workers.items() if not worker["memory_limit"]]
-        free = ask_workers(self.client, available_bytes, workers=unlimited)
+        free = self._ask_for_free_bytes(unlimited)
         limits = [
-            worker["memory_limit"] or free[address] / hosts[worker["host"]]
+            worker["memory_limit"] or free.get(address, min(free.values())) / hosts[worker["host"]]
             for address, worker in self._workers.items()
         ]
         return int(SHARE_OF_FREE * sum(limits))
+
+    def _ask_for_free_bytes(self, workers: Sequence[str]) -> dict[str, int]:
+        """Return the bytes that the machines of workers have free, or raise RuntimeError if these do not answer."""
+        free: dict[str, int] = {}
+        with self._said_in_one_sentence(), suppress(TimeoutError):
+            free = ask_workers(self.client, available_bytes, workers=list(workers), on_error="ignore")
+        if workers and not free:
+            raise RuntimeError(
+                f"Workers of the cluster at {self.address} do not say within {ANSWER_SECONDS} s how much memory is "
+                "free: restart those which its dashboard shows to be silent, or set memory_limit."
+            )
+        return free
+
+
+def is_at_work(worker: Mapping[str, Any]) -> bool:
+    """Return whether a worker takes tasks or, paused for lack of memory, goes on with one."""
+    return worker["status"] == "running" or worker["metrics"].get("cpu", 0.0) > BUSY
 
 
 def is_on_worker() -> bool:

@@ -131,14 +131,16 @@ def find_on_cluster(
     """Return the patterns and the memberships of all views."""
     views = sharded.views
     is_plain = options.choices.search == "plain" and views.present is None
+    limit = options.memory_limit
+    budget = (
+        cluster.count_bytes() if limit is None else read_memory_limit(limit)
+    )  # while all workers are there
     if not is_plain:
         listener.stage("searching on a worker")
         found = explore_on_worker(cluster, sharded, options, known, losses, checkpoint)
         if found.members is None:
             return found
     n_clusters, n_patterns = options.bound_numbers(views.n_samples, len(views))
-    limit = options.memory_limit
-    budget = cluster.count_bytes() if limit is None else read_memory_limit(limit)
     size = measure_size(views, options.kernel, n_patterns, cluster.n_threads)
     keep = recall_storage(size, budget, checkpoint and checkpoint.within("all views"))
     fitting = Fitting(

@@ -47,6 +47,8 @@ from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, re
 from latentsimplex.inputs.stored_tables import collect_frame, load_stored, open_group
 from latentsimplex.inputs.unnamed_rows import check_id_columns, check_lengths
 
+MADE_DENSE = "Sparse views are made dense one at a time while fitting."
+
 
 @dataclass(frozen=True)
 class Views(Sequence[Array]):
@@ -356,7 +358,14 @@ def _has_missing(table: Any) -> bool:
 
 def _warn_if_sparse(tables: Sequence[Any]) -> None:
     if any(sparse.issparse(table) and not is_large(table) for table in tables):
-        warnings.warn("Sparse views are made dense one at a time while fitting.", UserWarning, stacklevel=8)
+        warnings.warn(MADE_DENSE, UserWarning, stacklevel=8)
+
+
+def warn_of_large_sparse(views: Views) -> None:
+    """Warn of sparse views that are made dense although they are large: where no clusters are looked for in them."""
+    tables = map(views.load, range(len(views)))
+    if any(sparse.issparse(table) and is_large(table) and not is_wide(table) for table in tables):
+        warnings.warn(MADE_DENSE, UserWarning, stacklevel=6)
 
 
 def _find_frame_library(parts: list[Any]) -> str | None:
