@@ -14,10 +14,12 @@ from latentsimplex.auto import cluster_tree
 from latentsimplex.base.interruption import stop_of_fits
 from latentsimplex.checkpoints import piece_folder
 from latentsimplex.checkpoints.piece_folder import PieceFolder
-from latentsimplex.fitting import Fitting
-from latentsimplex.model import em
+from latentsimplex.fitting import Fitting, Kept
+from latentsimplex.model import backends, em
 from latentsimplex.pairs import memory_budget
 from latentsimplex.resuming import FINISHED
+from latentsimplex.search import believed_clusters
+from latentsimplex.search.multistart import Search
 
 pytestmark = pytest.mark.usefixtures("one_cloud")
 
@@ -91,6 +93,28 @@ ROUTES = {
         {"similarity": "precomputed", "n_init": 1, "n_clusters": 3},
     ),
 }
+
+
+@pytest.mark.usefixtures("_written_at_once")
+def test_what_is_kept_of_a_search_is_no_statistics_of_views(tmp_path, monkeypatch):
+    """Not of EM after the search either, where clusters were not believed; on a device they are no arrays."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr(backends, "HOST_PAIRS", 100)
+    rng, kept, keep = np.random.default_rng(0), [], PieceFolder.keep
+
+    def keep_and_note(self, name, key, value):
+        if isinstance(value, Kept):
+            kept.append(value.found)
+        keep(self, name, key, value)
+
+    monkeypatch.setattr(PieceFolder, "keep", keep_and_note)
+    unbelieved = count_calls(monkeypatch, believed_clusters, "run_from_labels")
+    table = rng.normal(size=(90, 2)) @ rng.normal(size=(2, 80)) + rng.normal(size=(90, 80))
+    settings = {"views": "columns", "n_init": 1, "random_state": 0, "n_jobs": 1, "device": "torch"}
+    model = LatentSimplexPosition(checkpoint=tmp_path / "kept", **settings).fit(table)
+    assert unbelieved
+    assert [found.fit.expectation.stat.size for found in kept if isinstance(found, Search)] == [0]
+    assert model.n_clusters_.tolist() == [1]
 
 
 @pytest.fixture(params=ROUTES)

@@ -147,8 +147,11 @@ class Fitting:
         def run_kept() -> Kept:
             problem, informative, stage = self.pose(name, reading, members, n_clusters, followed)
             found = run(problem, informative)
-            kept = drop_statistics(found) if isinstance(found, Fit) else found
-            return Kept(kept, informative, stage.temperature, stage.n_views)
+            if isinstance(found, Search):
+                found = found._replace(fit=drop_statistics(found.fit))
+            elif isinstance(found, Fit):
+                found = drop_statistics(found)
+            return Kept(found, informative, stage.temperature, stage.n_views)
 
         kept = self.recall(name, run_kept, again, types=(Kept, Search, *FIT_TYPES))
         stage = self.record_stage(name, reading, kept.temperature, kept.n_views)

@@ -11,7 +11,7 @@ from latentsimplex.auto.shared_factors import (
     find_factors,
     measure_factors,
     pool_similarities,
-    standardise,
+    standardise_clipped,
     take_part,
 )
 from latentsimplex.base.partial_table import PartialTable
@@ -45,29 +45,29 @@ def count(tables, most, kernel=BROAD):
 
 def test_missing_cells_are_0_and_do_not_move_others():
     X = draw_columns(p=3)
-    features = standardise(np.vstack([X, np.full((5, 3), np.nan)]))
+    features = standardise_clipped(np.vstack([X, np.full((5, 3), np.nan)]))
     assert (features[-5:] == 0).all()
-    np.testing.assert_allclose(features[:-5], standardise(X))
+    np.testing.assert_allclose(features[:-5], standardise_clipped(X))
 
 
 def test_an_outlier_does_not_squeeze_the_others():
     X = draw_columns(p=3)
     wild = X.copy()
     wild[0] = 1e6
-    assert np.corrcoef(standardise(wild)[1:, 0], standardise(X)[1:, 0])[0, 1] > 0.999
-    assert standardise(wild)[1:].std() > 0.8
+    assert np.corrcoef(standardise_clipped(wild)[1:, 0], standardise_clipped(X)[1:, 0])[0, 1] > 0.999
+    assert standardise_clipped(wild)[1:].std() > 0.8
 
 
 @pytest.mark.parametrize("n_factors", [1, 2, 4])
 def test_as_many_factors_as_columns_follow(n_factors):
-    scores = standardise(draw_columns(n_factors, p=200, n=200))
+    scores = standardise_clipped(draw_columns(n_factors, p=200, n=200))
     assert count_factors(scores, np.random.default_rng(1)) == n_factors
 
 
 def test_factors_are_found_along_their_own_axes():
     rng = np.random.default_rng(0)
     factors = np.sign(rng.normal(size=(400, 2))) * rng.exponential(size=(400, 2))
-    features = standardise(factors @ rng.normal(size=(2, 80)) + 0.3 * rng.normal(size=(400, 80)))
+    features = standardise_clipped(factors @ rng.normal(size=(2, 80)) + 0.3 * rng.normal(size=(400, 80)))
     found = find_factors(features, 2)[1]
     fits = np.abs(np.corrcoef(found.T, factors.T)[:2, 2:])
     assert fits.max(axis=1).min() > 0.97
@@ -127,6 +127,27 @@ def test_clusters_are_believed_where_samples_are_absent_and_cells_are_missing():
     there = [np.flatnonzero(~np.isnan(X[:, j])) for j in range(X.shape[1])]
     partial = [PartialTable(values, rows, N) for values, rows in zip(tables, there, strict=True)]
     assert count(partial, 3) == 3
+
+
+def list_present(how, p, rng):
+    """Return which samples each of p columns has."""
+    if how == "halves":
+        return [np.arange(N // 2) + (N // 2) * (j % 2) for j in range(p)]
+    alike = how == "the same fifth absent"
+    some = [np.sort(rng.permutation(N)[: 4 * N // 5]) for _ in range(1 if alike else p)]
+    return some * p if alike else some
+
+
+@pytest.mark.parametrize("n_factors", [0, 1, 2])
+@pytest.mark.parametrize("how", ["any fifth absent", "the same fifth absent", "halves"])
+def test_no_clusters_are_believed_because_samples_are_absent(how, n_factors):
+    found = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = draw_columns(n_factors, p=40, seed=seed)
+        present = list_present(how, 40, rng)
+        found.append(count([PartialTable(X[own, [j]][:, None], own, N) for j, own in enumerate(present)], 3))
+    assert sorted(found)[:4] == [1, 1, 1, 1]
 
 
 def test_a_part_of_a_table_is_the_same_however_it_is_held():

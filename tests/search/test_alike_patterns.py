@@ -79,7 +79,7 @@ def test_costs_are_what_labels_leave_of_all_views_of_a_pattern(kind):
     pairs = views_of_two_patterns(kind)
     pairs.weights = np.arange(1.0, 7.0)
     problem = priced_problem(pairs, kind=kind)
-    costs = measure_costs(problem, TWO_PATTERNS, [HALVES, THIRDS])
+    costs = measure_costs(problem, TWO_PATTERNS, [HALVES, THIRDS], {(0, 1)})
     for l in range(2):
         for i, labels in enumerate([HALVES, THIRDS]):
             members = np.flatnonzero(l == TWO_PATTERNS)
@@ -88,6 +88,7 @@ def test_costs_are_what_labels_leave_of_all_views_of_a_pattern(kind):
                 for v in members
             ]
             assert costs[l, i] == pytest.approx(pairs.weights[members] @ left)
+    assert np.isinf(measure_costs(problem, TWO_PATTERNS, [HALVES, THIRDS], set())).all()  # none are alike
     assert costs[0, 0] < costs[0, 1]
     assert costs[1, 1] < costs[1, 0]
 
@@ -96,6 +97,6 @@ def test_some_views_stand_for_many(monkeypatch):
     pairs = views_of_two_patterns()
     pairs.F = pairs.F[TWO_PATTERNS]  # views of a pattern are equal
     problem = priced_problem(pairs)
-    all_of_them = measure_costs(problem, TWO_PATTERNS, [HALVES, THIRDS])
+    all_of_them = measure_costs(problem, TWO_PATTERNS, [HALVES, THIRDS], {(0, 1)})
     monkeypatch.setattr(alike_patterns, "MOST_VIEWS", 1)
-    np.testing.assert_allclose(measure_costs(problem, TWO_PATTERNS, [HALVES, THIRDS]), all_of_them)
+    np.testing.assert_allclose(measure_costs(problem, TWO_PATTERNS, [HALVES, THIRDS], {(0, 1)}), all_of_them)

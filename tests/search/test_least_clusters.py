@@ -5,6 +5,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex import LatentSimplexPosition, load
+from latentsimplex.search.least_clusters import keep_clusters
+from latentsimplex.search.runs import run_from_labels
+from problems import HALVES, THIRDS, TWO_PATTERNS, priced_problem, views_of_two_patterns
 
 N = 90
 
@@ -50,6 +53,22 @@ def test_exactly_k_clusters_with_other_settings(settings):
 def test_exactly_k_clusters_with_the_settings_of_the_paper():
     model = LatentSimplexPosition.paper(4, 2, min_clusters=4, n_init=1, random_state=0).fit(draw_views(2)[0])
     assert set(model.n_clusters_.tolist()) == {4}
+
+
+def test_a_fit_that_is_given_its_clusters_back_says_how_em_ended():
+    """EM emptied a cluster of one pattern; the other pattern has lost its views, and is left alone."""
+    problem = priced_problem(views_of_two_patterns())
+    fit = run_from_labels(problem, TWO_PATTERNS, [HALVES, THIRDS])
+    W, lam = fit.state.W.copy(), fit.state.lam.copy()
+    W[:2] = np.eye(W.shape[2])[0]
+    lam[0] = 0.0
+    emptied = fit._replace(state=fit.state._replace(W=W, lam=lam), converged=True)
+    kept = keep_clusters(problem, emptied, TWO_PATTERNS, [HALVES, THIRDS])
+    assert [len(np.unique(kept.state.W[l].argmax(axis=1))) for l in range(2)] == [1, 3]
+    assert kept.converged
+    assert kept.loss_curve[:-1] == fit.loss_curve
+    assert len(kept.expected_loss_curve) == len(kept.loss_curve)
+    assert keep_clusters(problem, kept, TWO_PATTERNS, [HALVES, THIRDS]) is kept
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])

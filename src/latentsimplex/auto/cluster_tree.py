@@ -286,7 +286,8 @@ def find_splits_of(
 ) -> Iterator[Split | None]:
     """Yield the split of each piece of the samples, in order.
 
-    Pieces are looked at side by side but for the largest, where it is larger than all others: work on it is shared out.
+    Pieces are looked at side by side but for the largest, where it is larger than all others together: work on it is
+    shared out.
     """
 
     def take(rows: Indices) -> list[Any]:

@@ -43,7 +43,7 @@ from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import WideTable
+from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.similarity.auto_diffusion import AutoDiffusion
 from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, rescale
@@ -82,7 +82,18 @@ def count_believed_clusters(
     by_modes = int(slow[-1]) + 2 if len(slow) else 1
     if by_modes >= most:
         return most
-    return max(by_modes, grow_tree([np.hstack(parts)], Bounds(1, most), workers).n_clusters)
+    joined = join_features(parts)
+    return max(by_modes, grow_tree([joined], Bounds(1, most), workers).n_clusters) if len(joined) else by_modes
+
+
+def join_features(tables: Sequence[Array]) -> Array:
+    """Return views (n, p_v) side by side (m, p), with the samples that most features have: any two share some.
+
+    >>> join_features([np.array([[1.0], [np.nan], [2.0]]), np.array([[3.0], [4.0], [5.0]])]).tolist()
+    [[1.0, 3.0], [2.0, 5.0]]
+    """
+    X = np.hstack(tables)
+    return X[np.isnan(X).mean(axis=1) < 0.5]
 
 
 def take_part(table: Any, samples: Indices) -> Array:
@@ -137,8 +148,10 @@ def measure_factors(tables: Sequence[Array]) -> FactorModel:
     """
     X = np.hstack(tables)
     missing = np.isnan(X)
-    features = standardise(X)
+    features = standardise_clipped(X)
     loadings, factors = find_factors(features, count_factors(features, np.random.default_rng(SEED)))
+    # missing cells are 0 among the features, and add nothing to what these have in common with factors
+    loadings = loadings / np.maximum(1 - missing.mean(axis=0), 1 / len(X))
     columns = [x[there] if there.any() else np.zeros(1) for x, there in zip(X.T, ~missing.T, strict=True)]
     return FactorModel(
         loadings / np.maximum(1.0, np.sqrt((loadings**2).sum(axis=0))),
@@ -150,10 +163,10 @@ def measure_factors(tables: Sequence[Array]) -> FactorModel:
     )
 
 
-def standardise(X: Array) -> Array:
+def standardise_clipped(X: Array) -> Array:
     """Return features with mean 0 and variance 1 whose outliers are clipped; 0 where a cell is missing.
 
-    >>> standardise(np.array([[3.0, 1.0], [9.0, 1.0], [np.nan, 1.0]])).tolist()
+    >>> standardise_clipped(np.array([[3.0, 1.0], [9.0, 1.0], [np.nan, 1.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
     """
     there = ~np.isnan(X)
@@ -222,7 +235,7 @@ def pool_similarities(
     total, count = np.zeros((n, n)), np.zeros((n, n))
     for X, width in zip(tables, widths, strict=True):
         rows = np.flatnonzero(~np.isnan(X).all(axis=1))
-        if not len(rows) or not (np.nanmax(X, axis=0) > np.nanmin(X, axis=0)).any():
+        if not find_varying(X).any():
             continue
         r = read_exponents(kernel.kernel(width), X[rows][None], lambda _: "a view")[0]
         total[np.ix_(rows, rows)] += unpack_pairs(divergence.f(clip_exponents(r.astype(np.float64))))

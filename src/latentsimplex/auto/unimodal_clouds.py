@@ -159,6 +159,7 @@ def _count_directions(dimension: float, most: int) -> int:
 
 
 def find_discrete_values(column: Array) -> Array | None:
+    """Return the sorted values of a column that has few, so that samples share them; None for any other."""
     values = np.unique(column)
     return values if 1 < len(values) < TIED * len(column) else None
 

@@ -9,7 +9,7 @@ response that suits it best, what labels of their own explain more of the views 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -20,11 +20,10 @@ from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.types import Array
 from latentsimplex.model.problem import Problem
-from latentsimplex.pairs.divergence import Divergence
-from latentsimplex.pairs.protocol import Backend, Block, BlockOperations, PairValues
-from latentsimplex.search.least_clusters import find_clusters
+from latentsimplex.pairs.protocol import PairValues
 from latentsimplex.search.multistart import Search
 from latentsimplex.search.runs import run_from_labels
+from latentsimplex.search.states import find_clusters
 from latentsimplex.search.view_groups import prices_of
 
 MOST_VIEWS = 30
@@ -42,16 +41,16 @@ def join_alike(problem: Problem, search: Search) -> Search:
     if not alike:
         return search
     compared = sorted({l for pair in alike for l in pair})
-    costs = measure_costs(problem, views, [clusterings[l] for l in compared])
+    costs = measure_costs(problem, views, clusterings, alike)
     prices = prices_of(problem.model)
-    joined = [JoinedPatterns([l], i, costs[l]) for i, l in enumerate(compared)]
-    while pair := find_best_pair(joined, alike, [float(prices[clusterings[l].max()]) for l in compared]):
+    joined = [JoinedPatterns([l], l, costs[l]) for l in compared]
+    while pair := find_best_pair(joined, alike, [float(prices[labels.max()]) for labels in clusterings]):
         one, other = pair
         joined = [each for each in joined if each is not one and each is not other] + [unite(one, other)]
     if len(joined) == len(compared):
         return search
     for each in joined:
-        views[np.isin(views, each.patterns)] = compared[each.labels]
+        views[np.isin(views, each.patterns)] = each.labels
     live, views = np.unique(views, return_inverse=True)
     return search._replace(fit=run_from_labels(problem, views, [clusterings[l] for l in live]))
 
@@ -103,37 +102,25 @@ def agree_mostly(labels: np.ndarray, others: np.ndarray) -> bool:
     return bool(table[linear_sum_assignment(-table)].sum() > len(labels) / 2)
 
 
-def measure_costs(problem: Problem, views: np.ndarray, clusterings: list[np.ndarray]) -> Array:
-    """Return the divergence that labels leave of the views of each pattern (patterns, labels)."""
+def measure_costs(
+    problem: Problem, views: np.ndarray, clusterings: list[np.ndarray], alike: set[tuple[int, int]]
+) -> Array:
+    """Return what the labels of each pattern leave of the views of each, with the responses that suit these best.
+
+    The divergences (patterns, labels) are infinite for labels that are not alike.
+    """
     pairs: PairValues = problem.pairs
-    weights = np.zeros(len(views))
-    for l in np.unique(views):
+    costs = np.full((len(clusterings),) * 2, np.inf)
+    for l in sorted({l for pair in alike for l in pair}):
+        labels = [k for k in range(len(clusterings)) if k == l or (min(k, l), max(k, l)) in alike]
+
+        def leave_of(v: int, labels: list[int] = labels) -> list[float]:
+            F = unpack_pairs(to_host(pairs.values(v)))
+            return [remaining_divergence(F, clusterings[k], problem.model.divergence) for k in labels]
+
         members = np.flatnonzero(views == l)
         some = members[sample_rows(len(members), MOST_VIEWS)]
-        weights[some] = pairs.weights[some] * pairs.weights[members].sum() / pairs.weights[some].sum()
-    visit = LeftByLabels(clusterings, problem.model.divergence)
-    left = pairs.pass_over(visit, (weights > 0)[:, None].astype(float)).rows * weights[:, None]
-    return np.array([left[views == l].sum(axis=0) for l in range(views.max() + 1)])
-
-
-class LeftByLabels(NamedTuple):
-    """The visit that measures what labels of samples (n,) leave of views, each with the response that suits it best.
-
-    Only views for which something other than 0 is given are looked at; others leave 0.
-    """
-
-    clusterings: list[np.ndarray]
-    divergence: Divergence
-    n_sums: int = 0
-
-    def prepare(self, backend: Backend) -> None:
-        """Return nothing: there is nothing to prepare."""
-
-    def visit(self, block: Block, prepared: None, stat: Any, pairs: BlockOperations) -> tuple[Array, Array]:
-        """Return what each of the labels leaves of each view of a block (b, labels)."""
-        left = np.zeros((len(block.F), len(self.clusterings)))
-        assert block.given is not None
-        for i in np.flatnonzero(block.given[:, 0]):
-            F = unpack_pairs(to_host(block.F[i]))
-            left[i] = [remaining_divergence(F, labels, self.divergence) for labels in self.clusterings]
-        return left, np.zeros(1)
+        weights = pairs.weights[some] * pairs.weights[members].sum() / pairs.weights[some].sum()
+        left = np.array(list(pairs.workers.map(leave_of, some.tolist())))
+        costs[l, labels] = (weights[:, None] * left).sum(axis=0)
+    return costs

@@ -9,9 +9,10 @@ import numpy as np
 from latentsimplex.base.types import Indices
 from latentsimplex.model.em import collect_statistics
 from latentsimplex.model.problem import Problem
-from latentsimplex.search.least_clusters import cut_exactly, find_clusters
+from latentsimplex.search.least_clusters import cut_exactly
 from latentsimplex.search.multistart import Search
 from latentsimplex.search.runs import run_from_labels
+from latentsimplex.search.states import find_clusters
 
 
 def keep_believed(problem: Problem, search: Search, count: Callable[[Indices, int], int]) -> Search:

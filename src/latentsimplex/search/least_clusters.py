@@ -18,7 +18,7 @@ from latentsimplex.search.runs import (
     reschedule,
     run_from_labels,
 )
-from latentsimplex.search.states import label_memberships
+from latentsimplex.search.states import find_clusters, label_memberships
 
 
 def cut_into_least(problem: Problem, search: Search, least: int) -> Search:
@@ -54,12 +54,6 @@ def finish_with_clusters(problem: Problem, fit: Fit, callback: Any = None) -> Fi
     return keep_clusters(problem, again, again.expectation.eta.argmax(axis=1), clusterings)
 
 
-def find_clusters(fit: Fit) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the live pattern of each view (V,), and the clusters (n,) of each."""
-    live, views = np.unique(fit.expectation.eta.argmax(axis=1), return_inverse=True)
-    return views, [np.unique(fit.state.W[l].argmax(axis=1), return_inverse=True)[1] for l in live]
-
-
 def cut_exactly(mean_f: Any, k: int, divergence: Divergence) -> np.ndarray:
     """Return k clusters (n,) of views with these mean pair values: those that explain most, where there are so many."""
     labels = explain(mean_f, k, divergence).labels[-1]
@@ -71,7 +65,12 @@ def cut_exactly(mean_f: Any, k: int, divergence: Divergence) -> np.ndarray:
 def keep_clusters(problem: Problem, fit: Fit, views: np.ndarray, clusterings: list[np.ndarray]) -> Fit:
     """Return a fit in which patterns that EM emptied clusters of are nearly sure of those that it began from."""
     W, B = fit.state.W, fit.state.B
-    lost = [l for l in np.unique(views) if len(np.unique(W[l].argmax(axis=1))) < clusterings[l].max() + 1]
+    followed = np.unique(views)
+    lost = [
+        l
+        for l in followed[fit.state.lam[followed] > 0]
+        if len(np.unique(W[l].argmax(axis=1))) < clusterings[l].max() + 1
+    ]
     if not lost:
         return fit
     W, B = W.copy(), B.copy()
@@ -82,4 +81,9 @@ def keep_clusters(problem: Problem, fit: Fit, views: np.ndarray, clusterings: li
         )
         if problem.model.learned_response:
             B[l] = response
-    return run(reschedule(problem, max_iter=0), fit.state._replace(W=W, B=B))
+    last = run(reschedule(problem, max_iter=0), fit.state._replace(W=W, B=B))
+    return last._replace(
+        loss_curve=[*fit.loss_curve, *last.loss_curve],
+        expected_loss_curve=[*fit.expected_loss_curve, *last.expected_loss_curve],
+        converged=fit.converged,
+    )

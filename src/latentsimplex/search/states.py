@@ -94,9 +94,13 @@ def _state_from_clusters(
 
 def state_from_fit(problem: Problem, fit: Fit) -> State:
     """Return the state after a first M step from a fit's patterns and clusters, on similarities of other pairs."""
+    return state_from_labels(problem, *find_clusters(fit), len(fit.state.lam))
+
+
+def find_clusters(fit: Fit) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the live pattern of each view (V,), and the clusters (n,) of each."""
     live, views = np.unique(fit.expectation.eta.argmax(axis=1), return_inverse=True)
-    clusterings = [np.unique(fit.state.W[k].argmax(axis=1), return_inverse=True)[1] for k in live]
-    return state_from_labels(problem, views, clusterings, len(fit.state.lam))
+    return views, [np.unique(fit.state.W[l].argmax(axis=1), return_inverse=True)[1] for l in live]
 
 
 def random_memberships(d: int, n: int, g: int, rng: np.random.Generator) -> Array:

@@ -175,7 +175,7 @@ def rescale(tables: Any) -> Any:
 
 
 def to_single(tables: Any) -> Any:
-    """Return such tables in single precision."""
+    """Return tables moved and scaled like those of :func:`rescale`, in single precision."""
     X = rescale(tables)
     return X.float() if is_tensor(X) else X.astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Large tables reduced to leading principal coordinates (a truncated PCA), read a part at a time and never copied.
+"""Large tables reduced to leading principal coordinates (a truncated PCA), read a part at a time.
 
 ========== ============== ======= ======================================================================
 symbol     name           shape   meaning

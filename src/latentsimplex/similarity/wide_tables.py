@@ -89,7 +89,8 @@ def standardised_parts(table: WideTable, edge: float = np.inf) -> Iterator[tuple
 def measure_features(table: WideTable) -> tuple[Array, Array]:
     """Return the mean and the standard deviation (p,) of features, but for outliers; 0 for one that does not vary.
 
-    Of very many samples some thousands show them, unless what is stored is little.
+    Of very many samples some thousands show them, unless what is stored is little; a feature that is constant among
+    these does not count as varying.
     """
     varying, table = table.find_varying(), sample_long(table)
     n = len(table)
