@@ -83,7 +83,9 @@ def count_believed_clusters(
     if by_modes >= most:
         return most
     joined = join_features(parts)
-    return max(by_modes, grow_tree([joined], Bounds(1, most), workers).n_clusters) if len(joined) else by_modes
+    return (
+        max(by_modes, grow_tree([joined], Bounds(1, most), workers).n_clusters) if len(joined) else by_modes
+    )
 
 
 def join_features(tables: Sequence[Array]) -> Array:

@@ -1,4 +1,4 @@
-"""Large tables, most of more features than samples, read a part at a time, so that no copy of one is made."""
+"""Large tables, most of them with more features than samples, read a part at a time, so that no copy of one is made."""
 
 from __future__ import annotations
 

@@ -66,7 +66,8 @@ ENDING = (
     "--clusters",
     type=COUNT,
     metavar="N",
-    help="The most clusters that a pattern may have; without it as many as there is evidence for.",
+    help="The most clusters that a pattern may have; without it as many as there is evidence for (ten where there are "
+    "more than twelve views).",
 )
 @click.option(
     "--min-clusters",
