@@ -146,7 +146,7 @@ class Fitting:
 
         def run_kept() -> Kept:
             problem, informative, stage = self.pose(name, reading, members, n_clusters, followed)
-            found = run(problem, informative)
+            found: Any = run(problem, informative)
             if isinstance(found, Search):
                 found = found._replace(fit=drop_statistics(found.fit))
             elif isinstance(found, Fit):

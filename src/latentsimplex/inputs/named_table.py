@@ -94,6 +94,26 @@ def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
     }
 
 
+def names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
+    """Return the index of each part as text, None where it has none; all have none where each only counts rows."""
+    indices = [None if callable(index := getattr(part, "index", None)) else index for part in parts]
+    if all(index is None or _counts_rows(index) for index in indices):
+        return [None] * len(parts)
+    names: list[list[str] | None] = []
+    for v, index in enumerate(indices):
+        if v and index is indices[v - 1]:  # thousands of views may share an index
+            names.append(names[-1])
+        else:
+            names.append(None if index is None else [str(name) for name in index])
+    return names
+
+
+def _counts_rows(index: Any) -> bool:
+    """Return whether an index is the one that frames have by themselves: 0, 1, ..., n - 1."""
+    values = np.asarray(index)
+    return values.dtype.kind in "iu" and np.array_equal(values, np.arange(len(values)))
+
+
 def match_rows(tables: Sequence[str], names: Sequence[list[str] | None], join: str = "strict") -> MatchedRows:
     """Return the samples of some tables and, for each table, the order that brings its rows into theirs, or raise.
 

@@ -42,7 +42,7 @@ from latentsimplex.inputs.column_groups import check_grouping, group_columns, is
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.found_columns import FoundColumns
 from latentsimplex.inputs.mixed_columns import GivenColumns
-from latentsimplex.inputs.named_table import MatchedRows, check_handful, match_rows
+from latentsimplex.inputs.named_table import MatchedRows, check_handful, match_rows, names_of_rows
 from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
 from latentsimplex.inputs.stored_tables import collect_frame, load_stored, open_group
 from latentsimplex.inputs.unnamed_rows import check_id_columns, check_lengths
@@ -379,30 +379,10 @@ def column_names(data: Any) -> list[str] | None:
     return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
-def names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
-    """Return the index of each part as text, None where it has none; all have none where each only counts rows."""
-    indices = [None if callable(index := getattr(part, "index", None)) else index for part in parts]
-    if all(index is None or _counts_rows(index) for index in indices):
-        return [None] * len(parts)
-    names: list[list[str] | None] = []
-    for v, index in enumerate(indices):
-        if v and index is indices[v - 1]:  # thousands of views may share an index
-            names.append(names[-1])
-        else:
-            names.append(None if index is None else [str(name) for name in index])
-    return names
-
-
 def _check_unnamed(parts: Sequence[Any], labels: Sequence[str], row_names: Sequence[Any]) -> None:
     """Say of frames without names of rows where a column may hold them."""
     unnamed = [v for v, part in enumerate(parts) if row_names[v] is None and is_frame(part)]
     check_id_columns([parts[v] for v in unnamed], [labels[v] for v in unnamed])
-
-
-def _counts_rows(index: Any) -> bool:
-    """Return whether an index is the one that frames have by themselves: 0, 1, ..., n - 1."""
-    values = np.asarray(index)
-    return values.dtype.kind in "iu" and np.array_equal(values, np.arange(len(values)))
 
 
 def _short(views: Any) -> str:
