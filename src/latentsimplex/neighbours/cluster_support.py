@@ -45,9 +45,8 @@ def _support_of_seen(neighbours: Indices, labels: np.ndarray) -> float:
 def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> float:
     """Return the support of clusters among neighbours that share a view's own cluster: 0 by chance, 1 if all do.
 
-    It is 1 where clusters of the view's own are hardly cut by the others, or cut off strays alone: each of the others'
-    clusters has most of its samples in one of its own. Samples without neighbours or clusters, -1, do not
-    count.
+    It is 1 where clusters of the view's own are hardly cut by the others, or cut off strays alone: the largest parts of
+    the others' clusters are in different ones of its own. Samples without neighbours or clusters, -1, do not count.
 
     >>> near = np.array([[1, 2], [0, 3], [3, 0], [2, 1]])  # one cluster, whose two halves are each other's neighbours
     >>> support_within(near, np.zeros(4, dtype=int), np.array([0, 0, 1, 1])) < 0.5
@@ -67,9 +66,8 @@ def support_within(neighbours: Indices, own: np.ndarray, others: np.ndarray) -> 
     counted = (own >= 0) & (others >= 0)
     table = np.zeros((own.max() + 1, others.max() + 1))
     np.add.at(table, (own[counted], others[counted]), 1)
-    table = table[:, table.any(axis=0)]
-    homes = table.argmax(axis=0)
-    if len(np.unique(homes)) == len(homes) and (2 * table.max(axis=0) > table.sum(axis=0)).all():
+    homes = table.argmax(axis=0)[table.any(axis=0)]
+    if len(np.unique(homes)) == len(homes):
         return 1.0
     sizes = table.sum(axis=1)
     by_cluster = (table * (table - 1)).sum(axis=1) / np.maximum(sizes * (sizes - 1), 1)
