@@ -6,6 +6,7 @@ case             what is drawn, and what counts as right
 noise            one cloud of some shape, p features, n samples: one cluster
 rare             Gaussian clusters of 90 and 10, or 97 and 3, in a hundred, 300 samples, 5.5 apart: two, ARI 0.9
 many             k Gaussian clusters of 40 in ten features, 7 apart: k, or one more or fewer
+small            k Gaussian clusters of few samples, 10 apart: ARI 0.9
 beside noise     one view of three clusters beside nine of noise: no view of noise in a pattern with clusters
 running          the paper's running example: two views that share three clusters, one with two
 table1           settings c and f of the paper's Table 1: two clusters
@@ -92,6 +93,11 @@ def is_right(case: str, settings: dict[str, Any], seed: int) -> bool:
         labels = np.arange(40 * k) % k
         X = draw_centres(rng, k, 10, 7.0)[labels] + rng.normal(size=(40 * k, 10))
         return abs(int(fit([X]).n_clusters_.max()) - k) <= 1
+    if case == "small":
+        k, size, p = settings["k"], settings["size"], settings["p"]
+        labels = np.repeat(np.arange(k), size)
+        X = draw_centres(rng, k, p, 10.0)[labels] + rng.normal(size=(k * size, p))
+        return adjusted_rand_score(labels, fit([X]).labels_) > 0.9
     if case == "beside noise":
         labels, p = np.arange(300) % 3, settings["p"]
         good = draw_centres(rng, 3, p, 6.0)[labels] + rng.normal(size=(300, p))
@@ -156,6 +162,10 @@ def list_jobs(n_seeds: int) -> list[Job]:
     for seed in range(n_seeds):
         jobs += [("rare", {"share": share, "p": p}, seed) for share in (0.1, 0.03) for p in (2, 10)]
         jobs += [("beside noise", {"p": p}, seed) for p in (2, 5, 20)]
+        jobs += [
+            ("small", {"k": k, "size": size, "p": p}, seed)
+            for k, size, p in ((3, 10, 2), (3, 10, 20), (6, 12, 6), (12, 8, 6), (20, 5, 6))
+        ]
         jobs += [("table1", {"setting": setting}, seed) for setting in "cf"]
         jobs += [("running", {}, seed), ("order", {}, seed)]
         jobs += [

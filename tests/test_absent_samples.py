@@ -86,6 +86,14 @@ def test_views_that_have_everyone_are_fitted_as_without_a_join():
         assert list(joined.memberships_frame().columns) == list(plain.memberships_frame().columns)
 
 
+def test_a_view_that_shares_no_sample_is_refused():
+    """Nothing tells which of its clusters are which of the others'."""
+    data, _ = drop_samples(draw_views()[0])
+    data["v2"].index = data["v2"].index.str.upper()
+    with pytest.raises(ValueError, match=r"No sample of views\['v2'\] is in another view .*upper and lower"):
+        LatentSimplexPosition(join="outer").fit(data)
+
+
 def test_strict_names_the_other_two():
     data, _ = drop_samples(draw_views()[0])
     with pytest.raises(ValueError, match=r'fit with join="inner" .* or with join="outer" to keep all'):

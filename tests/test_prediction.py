@@ -1,6 +1,7 @@
 """Samples and views that a model was not fitted to: what the estimator says of them, before and after a file."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from latentsimplex import LatentSimplexPosition, load
@@ -205,3 +206,18 @@ def test_a_kernel_that_a_file_cannot_hold_assigns_no_views(data, tmp_path):
     with pytest.raises(ValueError, match="a similarity of your own that its file cannot hold"):
         load(tmp_path / "model").assign_views([data[0][:60]])
     assert load(tmp_path / "model").predict([X[:3] for X in data]).shape == (3,)
+
+
+def test_a_frame_says_whose_labels_those_of_new_samples_are(data, model):
+    new = [pd.DataFrame(X[200:], [f"p{i}" for i in range(40)]) for X in data]
+    turned = [new[0][::-1], new[1], new[2]]
+    frame = model.predict_frame(turned, "pandas").set_index("sample")
+    assert frame.index.tolist() == turned[0].index.tolist()
+    assert frame.columns.tolist() == [
+        "consensus",
+        *(f"pattern{l}" for l in range(model.n_patterns_)),
+        "unlike",
+    ]
+    np.testing.assert_array_equal(frame.loc[new[0].index, "consensus"], model.predict(new))
+    np.testing.assert_array_equal(frame["consensus"], model.predict(turned))
+    assert model.predict_frame([X[200:] for X in data], "pandas")["sample"].tolist() == list(range(40))

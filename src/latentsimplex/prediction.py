@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from latentsimplex.base.libraries import make_frame
+from latentsimplex.base.table import Table
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.engines.chunk_workers import find_workers
@@ -86,6 +88,20 @@ def predict_samples(results: Results, data: Any, n_jobs: int | None = None, engi
     )
 
 
+def prediction_table(found: Prediction) -> Table:
+    """Return a table with a row for each new sample: its name, its labels, and whether it is unlike the others."""
+    names = found.sample_names
+    patterns = {f"pattern{l}": labels for l, labels in enumerate(found.pattern_labels)}
+    return Table(
+        {
+            "sample": np.arange(len(found.labels)) if names is None else np.array(names, dtype=object),
+            "consensus": found.labels,
+            **patterns,
+            "unlike": found.consensus_unlike.astype(int),
+        }
+    )
+
+
 def join_of_new_samples(results: Results) -> str:
     """Return how views of new samples are joined: where those of the fit were, none of the new ones is left out."""
     return "strict" if results.settings.get("join", "strict") == "strict" else "outer"
@@ -123,6 +139,9 @@ class PlacesNewData:
     def predict(self, X: Any, return_unlike: bool = False) -> Any:
         """Return consensus labels (m,) of new samples, each placed by itself against those of the fit.
 
+        Samples that have names are matched by them, and are in the order in which the views of the fit, the first of
+        them first, name them: ``predict_frame`` says which is which.
+
         Parameters
         ----------
         X : views of new samples
@@ -137,6 +156,16 @@ class PlacesNewData:
         """
         found = predict_samples(results_of(self), X, self.n_jobs, self.engine)
         return (found.labels, found.consensus_unlike) if return_unlike else found.labels
+
+    def predict_frame(self, X: Any, backend: str | None = None) -> Any:
+        """Return a frame with a row for each new sample: its name, its consensus label and that in each pattern.
+
+        ``unlike`` is 1 for a sample that is unlike anything that the fit had seen. ``X`` is as for ``predict``, and
+        ``backend`` as for ``labels_frame``.
+        """
+        results = results_of(self)
+        table = prediction_table(predict_samples(results, X, self.n_jobs, self.engine))
+        return make_frame(table, backend or results.frame_library)
 
     def predict_memberships(self, X: Any, pattern: int | None = None, return_unlike: bool = False) -> Any:
         """Return the probability of each cluster of a pattern (m, clusters) for new samples.

@@ -78,3 +78,12 @@ def test_columns_beyond_the_clusters_stay_empty():
     found = settle_memberships([find_neighbours(X, 20)], labels, W)
     assert found.shape == (300, 5)
     assert not found[:, 2:].any()
+
+
+def test_a_sample_has_no_more_votes_than_its_cluster_has_others():
+    """Three groups of ten in a row: half of the twenty neighbours of those in the middle are of one other group."""
+    rng, labels = np.random.default_rng(1), np.repeat([0, 1, 2], 10)
+    X = 40.0 * labels[:, None] + rng.normal(size=(30, 2))
+    W = count_votes([find_neighbours(X, 20)] * 3, labels)
+    np.testing.assert_array_equal(W.argmax(axis=1), labels)
+    assert W.max(axis=1).min() > 0.95

@@ -5,14 +5,15 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from latentsimplex.auto.cluster_tree import count_nats
+from latentsimplex.auto.cluster_tree import Bounds, count_nats, grow_tree
 from latentsimplex.auto.slow_modes import count_slow_modes, excess_slowness
 from latentsimplex.auto.splits import (
     LEAST_CLUSTER,
-    find_dip,
+    Look,
     find_split,
 )
 from latentsimplex.base.threads import Workers
+from latentsimplex.neighbours.neighbour_graphs import find_dip
 
 
 def split(*tables, **settings):
@@ -30,7 +31,7 @@ def test_the_dip_of_a_chain_by_hand():
     """Two cliques of six joined by one edge: each hump is a clique cut in half."""
     A = np.kron(np.eye(2), np.ones((6, 6))) - np.eye(12)
     A[5, 6] = A[6, 5] = 1
-    dip = find_dip(sparse.csr_matrix(A), np.arange(12.0), per_sample=4.0)
+    dip = find_dip(sparse.csr_matrix(A), np.arange(12.0), per_sample=4.0, least=5)
     assert dip.depth == pytest.approx(2 * (np.sqrt(9) - np.sqrt(1)) / np.sqrt(4))
     assert dip.sides.tolist() == [0] * 6 + [1] * 6
     assert dip.n_places == pytest.approx(
@@ -147,3 +148,22 @@ def test_many_samples_are_split_as_a_part_of_them_is(monkeypatch):
     found = split(X)
     assert len(found.labels) == 900
     assert adjusted_rand_score(found.labels, labels) > 0.95
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_smaller_than_neighbourhoods_are_found_by_the_gaps_between_them(seed):
+    """A graph of ten neighbours joins groups of eight."""
+    rng, labels = np.random.default_rng(seed), np.arange(64) % 8
+    X = 20.0 * np.eye(8, 9)[labels] + rng.normal(size=(64, 9))
+    with Workers(1) as workers:
+        tree = grow_tree([X], Bounds(), workers)
+    assert adjusted_rand_score(tree.labels, labels) == 1
+
+
+def test_a_gap_needs_to_be_wider_than_those_of_clouds():
+    """Of tables without clusters, few samples and heavy tails among them, none has such a gap."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        for X in (rng.lognormal(size=(100, 2)), rng.standard_t(3, size=(60, 3)), rng.random((16, 2))):
+            with Workers(1) as workers:
+                assert Look([X], workers, True).gap_split("as they are") is None

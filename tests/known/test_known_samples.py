@@ -44,8 +44,17 @@ def test_classes_may_be_text():
 def test_a_series_is_matched_by_name():
     y = pd.Series([1, 0, -1, -1, 0], index=list("edcba"))
     assert read(y, views=NAMED).labels.tolist() == [0, -1, -1, 0, 1]
-    with pytest.raises(ValueError, match="y names 4 of the 5 samples and lacks such as 'e'"):
-        read(y[list("abcd")], views=NAMED)
+    assert read(y[list("ebd")], views=NAMED).labels.tolist() == [-1, -1, -1, 0, 1]  # others are unknown
+    with pytest.raises(ValueError, match="y names 4 samples of the data and others, such as 'z'"):
+        read(y.rename({"e": "z"}), views=NAMED)
+
+
+@pytest.mark.parametrize("index", [[4, 3, 2, 1, 0], list("edcba")])
+def test_a_series_in_an_order_that_the_data_do_not_know_is_refused(index):
+    with pytest.raises(ValueError, match=r"the data name no samples: .* or y\.to_numpy\(\)"):
+        read(pd.Series([0, 1, 2, 3, -1], index=index))
+    part = pd.Series([0, 1, 2, 3, -1], index=[7, 3, 9, 1, 0])  # of a larger Series, as splits of data give
+    assert read(part).labels.tolist() == [0, 1, 2, 3, -1]
 
 
 def test_a_series_is_matched_by_name_where_names_are_numbers():

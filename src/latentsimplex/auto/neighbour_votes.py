@@ -6,7 +6,8 @@ A neighbour in cluster l is a vote. With A_kl the share of votes for l among the
 
 would be the probability that a sample is in cluster k if its neighbours were independent and c = 1. They are not, and c
 is found without labels: half of each sample's neighbours predict the clusters of the other half, and c is what
-predicts best.
+predicts best. A sample has no more votes than there are others in its cluster: farther neighbours are of others
+whatever it is, and say where clusters lie, not whose it is.
 
 EM reads similarities of all pairs and knows where clusters overlap, but is too cautious where they do not; votes know
 where there is a gap. Their logarithmic pool, w ~ sqrt(w of EM x w of votes), is nearer to how often samples are right
@@ -81,6 +82,7 @@ def count_votes(neighbours: Sequence[Indices], labels: np.ndarray, workers: Work
     [1.0, 0.0]
     """
     g, workers = int(labels.max()) + 1, workers or Workers(1)
+    neighbours = limit_votes(neighbours, labels)
     halves = [_votes([near[:, start::2] for near in neighbours], labels, g, workers) for start in (0, 1)]
     votes = halves[0] + halves[1]
     shares = np.bincount(labels, minlength=g) / len(labels)
@@ -106,13 +108,25 @@ def count_votes(neighbours: Sequence[Indices], labels: np.ndarray, workers: Work
     return np.concatenate(list(workers.map(lambda rows: predict(votes[rows] @ np.log(A).T, c), chunks)))
 
 
+def limit_votes(neighbours: Sequence[Indices], labels: np.ndarray) -> Sequence[Indices]:
+    """Return neighbours, -1 for those of a sample beyond as many as there are others in its cluster.
+
+    >>> limit_votes([np.array([[1, 2], [0, 2], [1, 0]])], np.array([0, 0, 1]))[0].tolist()
+    [[1, -1], [0, -1], [1, -1]]
+    """
+    most = np.maximum(np.bincount(labels)[labels] - 1, 1)
+    if most.min() >= max(near.shape[1] for near in neighbours):
+        return neighbours
+    return [np.where(np.arange(near.shape[1]) < most[:, None], near, -1) for near in neighbours]
+
+
 def _votes(neighbours: Sequence[Indices], labels: np.ndarray, g: int, workers: Workers) -> Array:
     n = len(labels)
     start = g * np.arange(n)[:, None]
 
     def count(near: Indices) -> Indices:
         votes = start + labels[near]
-        cast = votes.ravel() if near.min() >= 0 else votes[near >= 0]  # absent samples have no neighbours
+        cast = votes.ravel() if near.min() >= 0 else votes[near >= 0]  # absent samples have none
         return np.bincount(cast, minlength=n * g)
 
     counts = list(workers.map(count, neighbours, n > COUNTED))

@@ -13,6 +13,9 @@ clouds without clusters (:mod:`latentsimplex.auto.unimodal_clouds`).
 are slower than those of clouds (:mod:`latentsimplex.auto.slow_modes`). In few dimensions long or curved shapes have
 slow modes as well, so dips decide alone there.
 
+**Gaps.** Small groups have fewer samples than each has neighbours. Where no dip or slow mode is believed, a gap is that
+is far wider than those of clouds (:mod:`latentsimplex.neighbours.widest_gap`).
+
 **Rare clusters** are too few for graphs. Where no other split of all samples is believed, those beyond the tail of all
 others are looked for (:mod:`latentsimplex.auto.rare_clusters`). Pieces are cut off where others begin, so that their
 tails say little.
@@ -39,13 +42,8 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.neighbours.nearest_neighbours import COMPARED
-from latentsimplex.neighbours.neighbour_graphs import (
-    Graph,
-    Modes,
-    count_crossed_edges,
-    find_neighbours,
-    read_graph,
-)
+from latentsimplex.neighbours.neighbour_graphs import Dip, Graph, Modes, find_dip, find_neighbours, read_graph
+from latentsimplex.neighbours.widest_gap import find_widest_gap
 from latentsimplex.similarity.comparisons import compare_views, list_comparisons
 
 FEW_NEIGHBOURS, PER_NEIGHBOUR, LEAST_NEIGHBOURS = 10, 8, 3
@@ -73,6 +71,8 @@ MARGIN = 0.8
 """By how much a dip must be deeper than all those of the clouds, in standard deviations."""
 MANY_DIMENSIONS = 4
 """Slow modes are evidence in no fewer local dimensions than this."""
+EMPTIER, WIDER, N_GAP_CLOUDS = 2.0, 2.0, 8
+"""A gap counts that is twice as empty as gaps are by chance, and twice as wide as the widest of so many clouds."""
 MOST_MODES = 40
 UNBELIEVED = 0.9
 """The most strength of clusters that slow modes are no evidence for."""
@@ -141,6 +141,9 @@ def find_split(
     chosen = choose_dip(local, broad, is_line(tables))
     if slow and chosen.strength < 1:
         chosen = max(slow, key=lambda split: split.strength)
+    if chosen.strength < 1:
+        gaps = [look.gap_split(how, margins.local) for how, look in looks.items()]
+        chosen = max([chosen, *(gap for gap in gaps if gap is not None)], key=lambda split: split.strength)
     if chosen.strength < 1 and exactly != 0:
         comparison, look = next(iter(looks.items()))
         chosen = find_rare_split(look.coordinates, comparison, margins.local, workers) or chosen
@@ -215,6 +218,28 @@ class Look:
         rows = sample_rows(self.n_samples, MOST_SAMPLES)
         part = Look([Z[rows] for Z in self.given], self.workers, True)
         return part.slow_splits(comparison, exactly)
+
+    def gap_split(self, comparison: str, margin: float = 1.0) -> Split | None:
+        """Return the two sides of the widest gap, if it is believed."""
+        found = find_widest_gap(self.coordinates, LEAST_CLUSTER) if self.n_samples <= CLOUD_SAMPLES else None
+        if found is None or found.emptiness < EMPTIER * margin:
+            return None
+
+        shape = measure_cloud_shape(self.given, found.dimension)
+
+        def measure_cloud(cloud: int) -> float:
+            drawn = shape.draw(self.n_samples, np.random.default_rng([SEED, cloud]))
+            gap = find_widest_gap(fill_absent(drawn), LEAST_CLUSTER)
+            return 0.0 if gap is None else gap.width
+
+        of_clouds = max(self.workers.map(measure_cloud, range(N_GAP_CLOUDS)))
+        if found.width < WIDER * of_clouds:
+            return None
+        # of n gaps one is s times as empty by chance with a probability of about n^(1 - s), a square over two in nats
+        depth, needed = np.sqrt(
+            2 * np.log(self.n_samples) * (np.array([found.emptiness, EMPTIER * margin]) - 1)
+        )
+        return Split(found.sides, float(depth), float(needed), float(depth / needed), comparison, False)
 
     def place(self, split: Split) -> Split:
         """Return a split of all samples, given one of them or of a part."""
@@ -334,35 +359,14 @@ def read_graphs(
     return list(workers.map(partial(read_graph, near, n_modes=n_modes, workers=workers), sizes, is_small))
 
 
-class Dip(NamedTuple):
-    """A dip in an order of samples: its depth z, the two sides of it (n,), and in how many places one could be."""
-
-    depth: float
-    sides: np.ndarray
-    n_places: float
-
-
 def deepest_dip(graph: Graph, modes: Modes, n_views: int) -> Dip:
     """Return the deepest dip in the orders of slow modes.
 
     A sample's edges in one view are not independent, in several views they are: k is the edges in one.
     """
     per_sample = float(graph.data.sum()) / graph.shape[0] / n_views
-    dips = [find_dip(graph, values, per_sample) for values in modes.values[:, :ORDERS].T]
+    dips = [find_dip(graph, values, per_sample, LEAST_CLUSTER) for values in modes.values[:, :ORDERS].T]
     return max(dips, key=lambda dip: dip.depth)
-
-
-def find_dip(graph: Graph, values: Array, per_sample: float) -> Dip:
-    """Return the deepest dip in one order; as many edges as follow one another without overlap are so many places."""
-    n = len(values)
-    ranks, crossed = count_crossed_edges(graph, values)
-    n_places = n * (float(graph.data.sum()) / 2) / crossed.sum()
-    crossed = np.maximum(crossed, 0.5)
-    hump = np.minimum(np.maximum.accumulate(crossed), np.maximum.accumulate(crossed[::-1])[::-1])
-    depth = 2 * (np.sqrt(hump) - np.sqrt(crossed)) / np.sqrt(per_sample)
-    inner = depth[LEAST_CLUSTER - 1 : n - LEAST_CLUSTER]
-    place = int(np.argmax(inner))
-    return Dip(float(inner[place]), (ranks >= place + LEAST_CLUSTER).astype(np.intp), float(n_places))
 
 
 def null_depth(of_cloud: Dip, n_places: float) -> float:

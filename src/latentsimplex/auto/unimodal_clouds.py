@@ -32,13 +32,11 @@ from latentsimplex.auto.imputed_rows import fill_absent, find_present
 from latentsimplex.base.arrays import fill_missing
 from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.types import Array
-from latentsimplex.neighbours.neighbour_graphs import measure_neighbours
+from latentsimplex.neighbours.neighbour_graphs import estimate_dimension, measure_neighbours
 from latentsimplex.similarity.distances import OUTLYING
 
 NEAR, FAR = 10, 20
 """Neighbours between which the local dimension is measured."""
-COINCIDING = 1e-6
-"""Samples that are so much nearer to the next one than to others coincide but for rounding: they have no dimension."""
 MOST_DIRECTIONS = 40
 MANY_FEATURES = 64
 """More features than this are taken by their leading coordinates."""
@@ -81,21 +79,22 @@ class CloudShape:
         return [PartialTable(Z[own], own, n) for Z, own in zip(cloud, rows, strict=True)]
 
 
-def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
+def measure_cloud_shape(tables: Sequence[Any], dimension: float | None = None) -> CloudShape:
     """Return the shape of clouds like the coordinates (n, p_v) of views; missing cells count as means.
 
-    Rows of absent samples are filled in (:func:`latentsimplex.auto.imputed_rows.fill_absent`).
+    Rows of absent samples are filled in (:func:`latentsimplex.auto.imputed_rows.fill_absent`). The local ``dimension``
+    is measured unless it is given.
     """
     if any(isinstance(Z, PartialTable) for Z in tables):
         tables = [Z for Z in tables if count_present(Z)]
-        return replace(measure_cloud_shape(fill_absent(tables)), present=find_present(tables))
+        return replace(measure_cloud_shape(fill_absent(tables), dimension), present=find_present(tables))
     tables = [fill_missing(Z) for Z in tables]
     if sum(Z.shape[1] for Z in tables) > MANY_FEATURES:
-        return _measure_many_features(tables)
+        return _measure_many_features(tables, dimension)
     Z = np.hstack(tables)
     spread = Z.std(axis=0)
     standard = np.clip((Z - np.median(Z, axis=0)) / (spread + (spread == 0)), -OUTLYING, OUTLYING)
-    dimension = min(measure_local_dimension(standard), Z.shape[1])
+    dimension = min(measure_local_dimension(standard) if dimension is None else dimension, Z.shape[1])
     scores, lengths, directions = np.linalg.svd(standard - standard.mean(axis=0), full_matrices=False)
     directions *= fix_signs(scores)[:, None]
     d = _count_directions(dimension, len(lengths))
@@ -111,11 +110,11 @@ def measure_cloud_shape(tables: Sequence[Any]) -> CloudShape:
     )
 
 
-def _measure_many_features(tables: Sequence[Array]) -> CloudShape:
+def _measure_many_features(tables: Sequence[Array], dimension: float | None) -> CloudShape:
     """Return the shape by the leading coordinates that the samples have in all views, each of which counts the same."""
     centred = [Z - Z.mean(axis=0) for Z in tables]
     together = np.hstack([Z / max(np.linalg.norm(Z), np.finfo(float).tiny) for Z in centred])
-    dimension = measure_local_dimension(together)
+    dimension = measure_local_dimension(together) if dimension is None else dimension
     d = _count_directions(dimension, min(MOST_COORDINATES, len(together) - 1))
     leading = leading_coordinates(together, d)
     views: list[Array | slice] = []
@@ -176,7 +175,7 @@ def round_to(column: Array, values: Array) -> Array:
 
 
 def measure_local_dimension(coordinates: Array) -> float:
-    """Return the intrinsic dimension near the samples: the likelihood estimate of Levina and Bickel (2004).
+    """Return the intrinsic dimension near the samples, by their nearest neighbours.
 
     >>> flat = np.random.default_rng(0).normal(size=(400, 2)) @ np.ones((2, 5))
     >>> bool(0.8 < measure_local_dimension(flat) < 1.2)
@@ -184,14 +183,7 @@ def measure_local_dimension(coordinates: Array) -> float:
     """
     n = len(coordinates)
     far = min(FAR, n - 1)
-    near = max(2, min(NEAR, far - 1))
-    distances = np.maximum(measure_neighbours(coordinates, far)[0], np.finfo(float).tiny)
-    distances = distances[distances[:, 0] > COINCIDING * distances[:, -1]]
-    if not len(distances) or far <= near:
-        return 1.0
-    logs = np.log(distances)
-    inverse = [(logs[:, k - 1 : k] - logs[:, : k - 1]).mean() for k in range(near, far + 1)]
-    return float(1 / max(np.mean(inverse), 1e-6))
+    return estimate_dimension(measure_neighbours(coordinates, far)[0], max(2, min(NEAR, far - 1)))
 
 
 def one_humped_quantiles(column: Array) -> Array:

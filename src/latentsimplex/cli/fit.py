@@ -111,7 +111,7 @@ ENDING = (
     "--must-link",
     type=FILE,
     metavar="FILE",
-    help="A CSV file with samples in each line that are in one cluster.",
+    help="A CSV file with samples in each line that are in one cluster, below a line of column names.",
 )
 @click.option(
     "--cannot-link", type=FILE, metavar="FILE", help="The same of samples that are in different clusters."

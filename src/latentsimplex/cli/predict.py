@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from latentsimplex.base.table import Table
 from latentsimplex.base.wording import count_noun
@@ -18,7 +17,7 @@ from latentsimplex.estimator import load
 from latentsimplex.files.data_files import read_data
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.named_table import UnknownViews
-from latentsimplex.prediction import Prediction, join_of_new_samples, predict_samples
+from latentsimplex.prediction import Prediction, join_of_new_samples, predict_samples, prediction_table
 
 LABELS = "predicted_labels.csv"
 WRITTEN = re.compile(r"(predicted_labels|predicted_memberships_pattern\d+)\.csv")
@@ -104,12 +103,8 @@ def unwrap_table(data: Any, view_names: Sequence[str]) -> Any:
 
 def predicted_tables(found: Prediction) -> dict[str, Table]:
     """Return tables of new samples with the names of their files."""
-    names = (
-        np.arange(len(found.labels)) if found.sample_names is None else np.array(found.sample_names, object)
-    )
-    patterns = {f"pattern{l}": labels for l, labels in enumerate(found.pattern_labels)}
-    unlike = found.consensus_unlike.astype(int)
-    tables = {LABELS: Table({"sample": names, "consensus": found.labels, **patterns, "unlike": unlike})}
+    tables = {LABELS: prediction_table(found)}
+    names = tables[LABELS]["sample"]
     for l, W in enumerate(found.memberships):
         clusters = {f"cluster{k}": w for k, w in enumerate(W.T)}
         far = found.unlike[l].astype(int)

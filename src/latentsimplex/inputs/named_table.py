@@ -226,6 +226,20 @@ def with_samples(frame: Any, column: str) -> NamedTable:
     return NamedTable(read_cells(frame[others], "the frame"), [str(name) for name in others], index)
 
 
+def check_shared(present: np.ndarray, labels: Sequence[str]) -> None:
+    """Raise ValueError for a view none of whose samples is in another: nothing tells how their clusters match.
+
+    >>> check_shared(np.array([[True, True, False], [False, True, True]]), ["one", "two"])
+    """
+    counts = present.sum(axis=0)
+    for own, label in zip(present, labels, strict=True):
+        if (counts[own] == 1).all():
+            raise ValueError(
+                f"No sample of {label} is in another view by its name: name samples alike in all views (upper and "
+                "lower case count), or fit this one by itself."
+            )
+
+
 def check_handful(tables: Sequence[Any], labels: list[str]) -> None:
     """Raise ValueError for a table of very few of the samples."""
     for table, label in zip(tables, labels, strict=True):

@@ -42,7 +42,13 @@ from latentsimplex.inputs.column_groups import check_grouping, group_columns, is
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.found_columns import FoundColumns
 from latentsimplex.inputs.mixed_columns import GivenColumns
-from latentsimplex.inputs.named_table import MatchedRows, check_handful, match_rows, names_of_rows
+from latentsimplex.inputs.named_table import (
+    MatchedRows,
+    check_handful,
+    check_shared,
+    match_rows,
+    names_of_rows,
+)
 from latentsimplex.inputs.numbers import are_moderate, check_table, is_frame, read_numbers, read_table
 from latentsimplex.inputs.stored_tables import collect_frame, load_stored, open_group
 from latentsimplex.inputs.unnamed_rows import check_id_columns, check_lengths
@@ -249,6 +255,7 @@ def _from_parts(
         check_lengths(tables, labels, join)
     else:
         check_handful(tables, labels)
+        check_shared(matched.present, labels)
     _warn_if_sparse(tables)
     return Views(
         names=names,

@@ -11,8 +11,8 @@ weight ``inf``             links that are kept to exactly; others may be wrong
 ========================== ==========================================================================================
 
 Samples are given by their index or, where the data name them, by name. A pandas Series of classes whose index has these
-names is matched by name. Names of samples that ``join="inner"`` did not keep are passed over, and so are links of which
-fewer than two samples are left.
+names is matched by name; samples that it does not name are unknown. Names of samples that ``join="inner"`` did not keep
+are passed over, and so are links of which fewer than two samples are left.
 """
 
 from __future__ import annotations
@@ -169,23 +169,33 @@ def is_unknown(value: Any) -> bool:
 def _match_names(y: Any, views: Views) -> Any:
     """Return the classes of a Series in the order of the samples: by name, where its index has their names.
 
-    A Series that no one gave names has the numbers 0, 1, ... as its index: it goes by position.
+    A Series that no one gave names has the numbers 0, 1, ... as its index: it goes by position. Samples that one with
+    names does not name are unknown.
     """
     names, index = views.sample_names, [str(name) for name in y.index]
+    counted = [str(i) for i in range(len(index))]
     if names is None:
+        if index != counted and (
+            sorted(index) == sorted(counted) or any(isinstance(i, str) for i in y.index)
+        ):
+            raise ValueError(
+                "y is a Series with an index of its own, and the data name no samples: give frames whose index has "
+                "these names, or y.to_numpy() if its classes are in the order of the samples."
+            )
         return y.to_numpy()
     own = dict(zip(index, y.to_numpy(), strict=True))
-    lacking = [name for name in names if name not in own]
-    if lacking and index == [str(i) for i in range(len(index))]:
+    kept = [name for name in index if name not in views.left_out]
+    others = sorted(set(kept).difference(names), key=kept.index)
+    if others and index == counted:
         return y.to_numpy()
-    if lacking:
+    if others:
         raise ValueError(
-            f"y names {len(names) - len(lacking)} of the {len(names)} samples and lacks such as {lacking[0]!r}: give a "
-            "class for each sample, None where it is unknown."
+            f"y names {count_noun(len(set(kept)) - len(others), 'sample')} of the data and others, such as "
+            f"{others[0]!r}: name samples as the data do; those without a class may be left out."
         )
     if len(own) < len(index):
         raise ValueError("y has a name more than once in its index: name each sample once.")
-    return np.array([own[name] for name in names], dtype=object)
+    return np.array([own.get(name) for name in names], dtype=object)
 
 
 def read_links(name: str, given: Any, views: Views) -> Links:

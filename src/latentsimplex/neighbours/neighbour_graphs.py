@@ -41,6 +41,8 @@ COMPARED_AT_ONCE = 1 << 18
 FILLED = 6
 """Of a graph with an edge for one in so many pairs, all pairs are read as quickly as the edges alone; broad ones have
 three times as many, and are read four times as fast."""
+COINCIDING = 1e-6
+"""Samples that are so much nearer to the next one than to others coincide but for rounding: they have no dimension."""
 FEW_OF = 10
 """Trees find neighbours sooner than products of matrices do: in few features, and fewer than one sample in ten."""
 
@@ -103,6 +105,26 @@ def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, In
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # one of many that coincide: the last one is left out in its place
     return distances[~own].reshape(n, -1), near[~own].reshape(n, -1)
+
+
+def estimate_dimension(distances: Array, near: int) -> float:
+    """Return the intrinsic dimension: the likelihood estimate of Levina and Bickel (2004).
+
+    ``distances`` (n, far) are those to the nearest neighbours, in order; estimates from the first ``near`` of them,
+    from one more, and so on to all, are averaged.
+
+    >>> far = np.random.default_rng(0).random((1000, 9)).cumsum(axis=1) ** 0.5  # as many in any ring of the same area
+    >>> 1.5 < estimate_dimension(far, 5) < 2.5
+    True
+    """
+    distances = np.maximum(distances, np.finfo(float).tiny)
+    distances = distances[distances[:, 0] > COINCIDING * distances[:, -1]]
+    far = distances.shape[1]
+    if not len(distances) or far <= near:
+        return 1.0
+    logs = np.log(distances)
+    inverse = [(logs[:, k - 1 : k] - logs[:, : k - 1]).mean() for k in range(near, far + 1)]
+    return float(1 / max(np.mean(inverse), 1e-6))
 
 
 def compare_all(coordinates: Array, sizes: Sequence[int]) -> Indices:
@@ -268,3 +290,27 @@ def leaving_share(graph: Graph, labels: np.ndarray) -> float:
     else:
         between = graph.sum_between(labels)
     return float(np.mean(1 - between.diagonal() / np.maximum(between.sum(axis=1), np.finfo(float).tiny)))
+
+
+class Dip(NamedTuple):
+    """A dip in an order of samples: its depth z, the two sides of it (n,), and in how many places one could be."""
+
+    depth: float
+    sides: np.ndarray
+    n_places: float
+
+
+def find_dip(graph: Graph, values: Array, per_sample: float, least: int) -> Dip:
+    """Return the deepest dip in the order of some values, with ``least`` samples or more on either side.
+
+    As many edges as follow one another without overlap are so many places. ``per_sample`` are the edges of a sample.
+    """
+    n = len(values)
+    ranks, crossed = count_crossed_edges(graph, values)
+    n_places = n * (float(graph.data.sum()) / 2) / crossed.sum()
+    crossed = np.maximum(crossed, 0.5)
+    hump = np.minimum(np.maximum.accumulate(crossed), np.maximum.accumulate(crossed[::-1])[::-1])
+    depth = 2 * (np.sqrt(hump) - np.sqrt(crossed)) / np.sqrt(per_sample)
+    inner = depth[least - 1 : n - least]
+    place = int(np.argmax(inner))
+    return Dip(float(inner[place]), (ranks >= place + least).astype(np.intp), float(n_places))

@@ -67,7 +67,10 @@ def warn_of_no_evidence(results: Results, least: int) -> None:
             return
         said = f"There is no evidence for clusters: min_clusters={least} was asked for, and a free search finds none."
     elif all(len(own) < least or own[least - 1] <= 0 for own in results.evidence):
-        said = f"There is no evidence for clusters: min_clusters={least} was asked for; evidence_ says what is against."
+        has_fewer = any((own > 0).any() for own in results.evidence)
+        clusters = "so many clusters" if has_fewer else "clusters"
+        said = f"There is no evidence for {clusters}: min_clusters={least} was asked for; evidence_ says "
+        said += "for how many there is." if has_fewer else "what is against."
     else:
         return
     warnings.warn(said, UserWarning, stacklevel=4)
