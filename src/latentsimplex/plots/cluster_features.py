@@ -70,10 +70,10 @@ def plot_cluster_features(
     )
     several = len(set(found.views[shown])) > 1
     names = [
-        f"{feature} ({view})" if several and view != feature else str(feature)
+        name_feature(str(feature), str(view) if several else str(feature))
         for view, feature in zip(found.views[shown], found.features[shown], strict=True)
     ]
-    ax.set_yticks(range(len(names)), [shorten_middle(name, NAME_LETTERS) for name in names], fontsize=8)
+    ax.set_yticks(range(len(names)), names, fontsize=8)
     ax.set_xticks(range(k), found.clusters, fontsize=8)
     ax.tick_params(length=0)
     ax.set_xlabel("cluster")
@@ -85,6 +85,18 @@ def plot_cluster_features(
     left_out = f"{len(shown)} of {len(top)} features, those of the first clusters"
     write_small_print(ax, left_out if len(shown) < len(top) else "")
     return ax
+
+
+def name_feature(feature: str, view: str) -> str:
+    """Return the name of a feature with that of its view, each shortened by itself, so that features stay apart.
+
+    >>> name_feature("height", "height"), name_feature("height", "body")
+    ('height', 'height (body)')
+    """
+    if feature == view:
+        return shorten_middle(feature, NAME_LETTERS)
+    view = shorten_middle(view, NAME_LETTERS // 3)
+    return f"{shorten_middle(feature, NAME_LETTERS - len(view))} ({view})"
 
 
 def plot_columns(model: FittedModel, *, title: str | None = None, ax: Axes | None = None) -> Axes:
