@@ -72,7 +72,8 @@ MARGIN = 0.8
 MANY_DIMENSIONS = 4
 """Slow modes are evidence in no fewer local dimensions than this."""
 EMPTIER, WIDER, N_GAP_CLOUDS = 2.0, 2.0, 8
-"""A gap counts that is twice as empty as gaps are by chance, and twice as wide as the widest of so many clouds."""
+"""A gap counts that is twice as empty as gaps are by chance, twice as wide as the widest of so many clouds, and twice
+as wide as most edges, which in many dimensions is far."""
 MOST_MODES = 40
 UNBELIEVED = 0.9
 """The most strength of clusters that slow modes are no evidence for."""
@@ -230,7 +231,7 @@ class Look:
         def measure_cloud(cloud: int) -> float:
             drawn = shape.draw(self.n_samples, np.random.default_rng([SEED, cloud]))
             gap = find_widest_gap(fill_absent(drawn), LEAST_CLUSTER)
-            return 0.0 if gap is None else gap.width
+            return 1.0 if gap is None else gap.width
 
         of_clouds = max(self.workers.map(measure_cloud, range(N_GAP_CLOUDS)))
         if found.width < WIDER * of_clouds:
