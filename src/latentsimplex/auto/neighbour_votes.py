@@ -126,7 +126,7 @@ def _votes(neighbours: Sequence[Indices], labels: np.ndarray, g: int, workers: W
 
     def count(near: Indices) -> Indices:
         votes = start + labels[near]
-        cast = votes.ravel() if near.min() >= 0 else votes[near >= 0]  # absent samples have none
+        cast = votes.ravel() if near.min() >= 0 else votes[near >= 0]  # -1 is no neighbour
         return np.bincount(cast, minlength=n * g)
 
     counts = list(workers.map(count, neighbours, n > COUNTED))

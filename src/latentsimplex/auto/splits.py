@@ -74,6 +74,8 @@ MANY_DIMENSIONS = 4
 EMPTIER, WIDER, N_GAP_CLOUDS = 2.0, 2.0, 8
 """A gap counts that is twice as empty as gaps are by chance, twice as wide as the widest of so many clouds, and twice
 as wide as most edges, which in many dimensions is far."""
+MOST_WITH_GAPS = 300
+"""Samples among which gaps are looked at: among more, groups that small are rare, and looking takes long."""
 MOST_MODES = 40
 UNBELIEVED = 0.9
 """The most strength of clusters that slow modes are no evidence for."""
@@ -222,8 +224,10 @@ class Look:
 
     def gap_split(self, comparison: str, margin: float = 1.0) -> Split | None:
         """Return the two sides of the widest gap, if it is believed."""
-        found = find_widest_gap(self.coordinates, LEAST_CLUSTER) if self.n_samples <= CLOUD_SAMPLES else None
-        if found is None or found.emptiness < EMPTIER * margin:
+        if self.n_samples > MOST_WITH_GAPS:
+            return None
+        found = find_widest_gap(self.coordinates, LEAST_CLUSTER)
+        if found is None or found.width < WIDER or found.emptiness < EMPTIER * margin:
             return None
 
         shape = measure_cloud_shape(self.given, found.dimension)
@@ -236,7 +240,7 @@ class Look:
         of_clouds = max(self.workers.map(measure_cloud, range(N_GAP_CLOUDS)))
         if found.width < WIDER * of_clouds:
             return None
-        # of n gaps one is s times as empty by chance with a probability of about n^(1 - s), a square over two in nats
+        # one of n gaps is s times as empty by chance with probability n^(1 - s); half the square of a depth is in nats
         depth, needed = np.sqrt(
             2 * np.log(self.n_samples) * (np.array([found.emptiness, EMPTIER * margin]) - 1)
         )

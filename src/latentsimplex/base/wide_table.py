@@ -112,7 +112,12 @@ def columns_of_entries(X: Any) -> Indices:
 
 def is_wide_shape(n_samples: int, n_features: int) -> bool:
     """Return whether a table has more features than samples, and is too large for copies."""
-    return n_features > n_samples and n_samples * n_features > WIDE_ENTRIES
+    return n_features > n_samples and has_many_entries(n_samples, n_features)
+
+
+def has_many_entries(n_samples: int, n_features: int) -> bool:
+    """Return whether a table has so many numbers that a copy matters."""
+    return n_samples * n_features > WIDE_ENTRIES
 
 
 def is_wide(X: Any) -> bool:
@@ -126,7 +131,7 @@ def is_large(X: Any) -> bool:
     None of its cells is missing.
     """
     n, p = X.shape
-    many = p > MANY_FEATURES and n * p > WIDE_ENTRIES and (sparse.issparse(X) or n > MANY_SAMPLES)
+    many = p > MANY_FEATURES and has_many_entries(n, p) and (sparse.issparse(X) or n > MANY_SAMPLES)
     return many or is_wide(X)
 
 

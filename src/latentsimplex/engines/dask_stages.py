@@ -132,9 +132,8 @@ def find_on_cluster(
     views = sharded.views
     is_plain = options.choices.search == "plain" and views.present is None
     limit = options.memory_limit
-    budget = (
-        cluster.count_bytes() if limit is None else read_memory_limit(limit)
-    )  # while all workers are there
+    # asked while all workers are there
+    budget = cluster.count_bytes() if limit is None else read_memory_limit(limit)
     if not is_plain:
         listener.stage("searching on a worker")
         found = explore_on_worker(cluster, sharded, options, known, losses, checkpoint)

@@ -94,6 +94,11 @@ def align_rows(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
     }
 
 
+def column_names(data: Any) -> list[str] | None:
+    """Return the names of a table's columns; None where they have none."""
+    return [str(name) for name in data.columns] if hasattr(data, "columns") else None
+
+
 def names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
     """Return the index of each part as text, None where it has none; all have none where each only counts rows."""
     indices = [None if callable(index := getattr(part, "index", None)) else index for part in parts]

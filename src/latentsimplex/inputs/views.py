@@ -37,7 +37,14 @@ from scipy import sparse
 from latentsimplex.base.libraries import FRAME_LIBRARIES, is_instance_of
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import WideTable, is_large, is_wide, join_tables, to_dense
+from latentsimplex.base.wide_table import (
+    WideTable,
+    has_many_entries,
+    is_large,
+    is_wide,
+    join_tables,
+    to_dense,
+)
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.found_columns import FoundColumns
@@ -46,6 +53,7 @@ from latentsimplex.inputs.named_table import (
     MatchedRows,
     check_handful,
     check_shared,
+    column_names,
     match_rows,
     names_of_rows,
 )
@@ -370,7 +378,7 @@ def _warn_if_sparse(tables: Sequence[Any]) -> None:
 
 def warn_of_large_sparse(views: Views) -> None:
     """Warn of sparse views that are made dense although they are large: where no clusters are looked for in them."""
-    tables = map(views.load, range(len(views)))
+    tables = (views.load(v) for v, p in enumerate(views.widths) if has_many_entries(views.n_samples, p))
     if any(sparse.issparse(table) and is_large(table) and not is_wide(table) for table in tables):
         warnings.warn(MADE_DENSE, UserWarning, stacklevel=6)
 
@@ -379,11 +387,6 @@ def _find_frame_library(parts: list[Any]) -> str | None:
     """Return the library that frames among the parts come from, or None where there are none."""
     libraries = (type(part).__module__.partition(".")[0] for part in parts)
     return next((library for library in libraries if library in FRAME_LIBRARIES), None)
-
-
-def column_names(data: Any) -> list[str] | None:
-    """Return the names of a table's columns; None where they have none."""
-    return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
 def _check_unnamed(parts: Sequence[Any], labels: Sequence[str], row_names: Sequence[Any]) -> None:

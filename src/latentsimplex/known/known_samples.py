@@ -185,12 +185,13 @@ def _match_names(y: Any, views: Views) -> Any:
         return y.to_numpy()
     own = dict(zip(index, y.to_numpy(), strict=True))
     kept = [name for name in index if name not in views.left_out]
-    others = sorted(set(kept).difference(names), key=kept.index)
+    there = set(names)
+    others = [name for name in kept if name not in there]
     if others and index == counted:
         return y.to_numpy()
     if others:
         raise ValueError(
-            f"y names {count_noun(len(set(kept)) - len(others), 'sample')} of the data and others, such as "
+            f"y names {count_noun(len(there.intersection(kept)), 'sample')} of the data and others, such as "
             f"{others[0]!r}: name samples as the data do; those without a class may be left out."
         )
     if len(own) < len(index):

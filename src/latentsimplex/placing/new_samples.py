@@ -25,10 +25,10 @@ from latentsimplex.base.types import Array
 from latentsimplex.base.wording import count_noun
 from latentsimplex.inputs.containers import open_container
 from latentsimplex.inputs.mixed_columns import GivenColumns
-from latentsimplex.inputs.named_table import MatchedRows, match_rows, names_of_rows
+from latentsimplex.inputs.named_table import MatchedRows, column_names, match_rows, names_of_rows
 from latentsimplex.inputs.numbers import check_values, read_cells, read_numbers
 from latentsimplex.inputs.stored_tables import open_group
-from latentsimplex.inputs.views import column_names, is_collection, open_part
+from latentsimplex.inputs.views import is_collection, open_part
 
 ESTIMATOR = "LatentSimplexPosition"
 """Whose words scikit-learn's checks look for."""
