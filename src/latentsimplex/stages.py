@@ -329,13 +329,15 @@ def judges_clusters(fitting: Fitting, reading: Reading) -> bool:
     return reading.is_automatic and reading.choices.penalty == "labels" and not fitting.losses
 
 
-def count_believed(fitting: Fitting, reading: Reading, informative: Indices, members: Indices, k: int) -> int:
-    """Return how many of k clusters that a search found are believed, by some of the views that follow the pattern."""
-    views = informative[members[sample_rows(len(members), MOST_VIEWS)]]
-    tables = [fitting.views.table_of_all(int(v)) for v in views]
+def count_believed(
+    fitting: Fitting, reading: Reading, informative: Indices, members: list[Indices], found: list[int]
+) -> list[int]:
+    """Return how many clusters of each pattern, of those found, are believed, by some of the views that follow it."""
+    chosen = [informative[own[sample_rows(len(own), MOST_VIEWS)]] for own in members]
+    tables = [[fitting.views.table_of_all(int(v)) for v in own] for own in chosen]
     assert isinstance(reading.kernel, AutoDiffusion)
     divergence = DIVERGENCES[reading.choices.divergence]
-    return count_believed_clusters(tables, reading.kernel, k, divergence, fitting.workers)
+    return count_believed_clusters(tables, found, reading.kernel, divergence, fitting.workers)
 
 
 def wants_refinement(found: Found) -> bool:

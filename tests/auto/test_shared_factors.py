@@ -40,7 +40,7 @@ def split(X):
 
 def count(tables, most, kernel=BROAD):
     with Workers(1) as workers:
-        return count_believed_clusters(tables, kernel, most, FORWARD, workers)
+        return count_believed_clusters([tables], [most], kernel, FORWARD, workers)[0]
 
 
 def test_missing_cells_are_0_and_do_not_move_others():
@@ -164,9 +164,22 @@ def test_a_part_of_a_table_is_the_same_however_it_is_held():
 def test_pairs_that_no_view_has_are_as_similar_as_others_are():
     X = draw_columns(p=2)
     X[: N // 2, 0] = X[N // 2 :, 1] = np.nan
-    S = pool_similarities(split(X), [1, 1], BROAD, FORWARD)
+    S = pool_similarities([split(X)], [1, 1], BROAD, FORWARD)[0]
     unseen = S[: N // 2, N // 2 :]
     assert np.ptp(unseen) == 0
     assert np.isclose(
         unseen[0, 0], np.concatenate([S[: N // 2, : N // 2], S[N // 2 :, N // 2 :]]).mean(), rtol=0.05
     )
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_draws_are_pooled_by_themselves_wherever_they_are_read(device):
+    if device is not None:
+        pytest.importorskip("torch")
+    draws = [split(draw_columns(p=4, seed=seed)) for seed in range(3)]
+    draws[1][2] = np.zeros((N, 1))  # which says nothing
+    for X in draws:
+        X[3][:10] = np.nan
+    together = pool_similarities(draws, [1] * 4, BROAD, FORWARD, device)
+    for X, S in zip(draws, together, strict=True):
+        np.testing.assert_allclose(S, pool_similarities([X], [1] * 4, BROAD, FORWARD)[0], atol=1e-5)

@@ -149,7 +149,7 @@ class ClusterTree:
         inner, columns = {node.parent for node in self.nodes}, []
         for i, node in enumerate(self.nodes):
             above = beliefs[node.parent] if node.parent >= 0 else 1.0
-            members = W[:, np.unique(self.labels[node.rows])].sum(axis=1)
+            members = W[:, np.flatnonzero(np.bincount(self.labels[node.rows]))].sum(axis=1)
             columns.append(np.sqrt(above - beliefs[i]) * members)
             if i not in inner and node.split is not None:
                 sides = np.full((len(W), int(node.split.labels.max()) + 1), 1.0)

@@ -31,6 +31,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import svds
 from scipy.special import gammaincc, gammaln, log_ndtr, stdtr
 
 from latentsimplex.base.arrays import fill_missing
@@ -43,6 +44,8 @@ MOST_DIRECTIONS, PER_DIRECTION = 10, 20
 """Leading coordinates that are looked at: no more, and no more than one for each twenty samples."""
 SAME = 1e-8
 """A coordinate with so small a share of the spread of the first is rounding."""
+MANY = 20
+"""Leading coordinates are found by themselves where there are so many times as many directions."""
 FARTHEST = 20
 """Samples whose neighbours are candidates."""
 LOOKED_AT = 3
@@ -128,7 +131,13 @@ def whiten(coordinates: Sequence[Array], d: int) -> Array:
     Z = np.hstack([fill_missing(own) for own in coordinates])
     spread = Z.std(axis=0)
     Z = (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    scores, lengths, _ = np.linalg.svd(Z, full_matrices=False)
+    fewer = min(Z.shape)
+    if fewer <= MANY * d:
+        scores, lengths, _ = np.linalg.svd(Z, full_matrices=False)
+    else:  # by Lanczos steps: all directions would take as long as the rest of a search
+        start = np.random.default_rng(0).normal(size=fewer)
+        scores, lengths, _ = svds(Z, d, v0=start, return_singular_vectors="u")
+        scores, lengths = scores[:, ::-1], lengths[::-1]
     d = min(d, int((lengths > SAME * max(lengths[0], np.finfo(float).tiny)).sum()))
     return scores[:, :d] * np.sqrt(len(Z))
 

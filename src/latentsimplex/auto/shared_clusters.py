@@ -29,6 +29,7 @@ from latentsimplex.base.wide_table import WideTable
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.problem import NOBODY, Listener
 from latentsimplex.neighbours.cluster_support import share_nats, shuffle_seen, support, support_within
+from latentsimplex.neighbours.nearest_neighbours import COMPARED
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 from latentsimplex.similarity.comparisons import compare_samples, list_comparisons
 
@@ -124,25 +125,29 @@ class ViewGroups:
         is_whole = len(self.rows) == len(tables[0])
         self._sampled = tables if is_whole else [X[self.rows] for X in tables]
         self._trees: dict[Members, ClusterTree] = {}
+        self._trees_of_some: dict[Members, ClusterTree] = {}
         self._trees_of_all: dict[Members, ClusterTree] = {}
         self._neighbours: dict[tuple[int, str], Indices] = {}
 
     def tree(self, members: Members) -> ClusterTree:
         """Return the tree of some views together, of the samples by which views are grouped."""
         if members not in self._trees:
-            tree = None
-            if len(self.rows) < len(self.tables[0]):
-                some = [self._sampled[v] for v in members]
-                kept = (
-                    None
-                    if self._checkpoint is None
-                    else self._checkpoint.within("some", members, self._bounds)
-                )
-                tree = grow_tree(some, self._bounds, self.workers, checkpoint=kept)
-            if tree is None or tree.n_clusters == 1:
+            tree = self._grow_on_some(members)
+            if tree.n_clusters == 1 and len(self.rows) < len(self.tables[0]):
                 tree = self.grow_on_all(members).take(self.rows)
             self._trees[members] = tree
         return self._trees[members]
+
+    def _grow_on_some(self, members: Members) -> ClusterTree:
+        if len(self.rows) == len(self.tables[0]):
+            return self.grow_on_all(members).take(self.rows)
+        if members not in self._trees_of_some:
+            some = [self._sampled[v] for v in members]
+            kept = (
+                None if self._checkpoint is None else self._checkpoint.within("some", members, self._bounds)
+            )
+            self._trees_of_some[members] = grow_tree(some, self._bounds, self.workers, checkpoint=kept)
+        return self._trees_of_some[members]
 
     def group_tree(self, members: Members) -> ClusterTree:
         """Return the tree of some views together or, if that has no clusters, the strongest of theirs."""
@@ -209,7 +214,9 @@ class ViewGroups:
     def merge(self, most_groups: int) -> list[Members]:
         """Return groups of views that share their clusters."""
         alone = [(v,) for v in range(len(self.tables))]
-        trees = list(self.workers.map(self.tree, alone))
+        list(self.workers.map(self._grow_on_some, alone))
+        # of very many samples each search has the threads for itself
+        trees = list(self.workers.map(self.tree, alone, threaded=len(self.tables[0]) <= COMPARED))
         groups = self._unite(
             [v for v, tree in zip(alone, trees, strict=True) if tree.n_clusters > 1], most_groups
         )

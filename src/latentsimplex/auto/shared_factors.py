@@ -26,9 +26,10 @@ distribution nearest to its own. k clusters are believed where log r_k is less t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from scipy.stats import rankdata
 from latentsimplex.auto.cluster_tree import Bounds, grow_tree
 from latentsimplex.auto.slow_modes import smooth_spread
 from latentsimplex.auto.unimodal_clouds import RANKS, find_discrete_values, one_humped_quantiles, round_to
+from latentsimplex.base.arrays import to_double, to_host
 from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
@@ -45,9 +47,10 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.pairs.divergence import Divergence
+from latentsimplex.pairs.on_device import import_torch
 from latentsimplex.similarity.auto_diffusion import AutoDiffusion
 from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, rescale
-from latentsimplex.similarity.kernel import clip_exponents, read_exponents
+from latentsimplex.similarity.kernel import accepts_batches, clip_exponents, read_exponents
 
 MOST_VIEWS, MOST_FEATURES, MOST_SAMPLES = 30, 50, 300
 """How many views of a pattern, features of each and samples are looked at: drawn at random from more."""
@@ -61,31 +64,58 @@ ROUNDS, SETTLED = 200, 1e-4
 
 
 def count_believed_clusters(
-    tables: Sequence[Any], kernel: AutoDiffusion, most: int, divergence: Divergence, workers: Workers
-) -> int:
-    """Return how many clusters, of ``most`` that were found, views show together beyond what they share without any.
+    patterns: Sequence[Sequence[Any]],
+    found: Sequence[int],
+    kernel: AutoDiffusion,
+    divergence: Divergence,
+    workers: Workers,
+) -> list[int]:
+    """Return how many clusters of each pattern, of those ``found``, its views show beyond what they share without any.
 
-    Views (n, p_v) may lack samples, or cells.
+    Views (n, p_v) of a pattern may lack samples, or cells.
     """
-    samples = sample_rows(len(tables[0]), MOST_SAMPLES)
-    parts = [take_part(X, samples) for X in tables]
-    widths, factors = [X.shape[1] for X in tables], measure_factors(parts)
 
-    def read_rates(cloud: int) -> Array:
-        drawn = parts if cloud < 0 else factors.draw(np.random.default_rng([SEED, cloud]))
-        return np.log(measure_rates(pool_similarities(drawn, widths, kernel, divergence), most))
+    def take_views(tables: Sequence[Any]) -> tuple[list[Array], FactorModel]:
+        samples = sample_rows(len(tables[0]), MOST_SAMPLES)
+        parts = [take_part(X, samples) for X in tables]
+        return parts, measure_factors(parts)
 
-    own, *of_clouds = workers.map(read_rates, range(-1, N_CLOUDS))
-    clouds = np.array(of_clouds)
+    def draw_views(job: tuple[int, int]) -> list[Array]:
+        parts, factors = taken[job[0]]
+        return parts if job[1] < 0 else factors.draw(np.random.default_rng([SEED, job[1]]))
+
+    def pool(some: range) -> list[Array]:
+        widths = [X.shape[1] for X in patterns[jobs[some[0]][0]]]
+        return pool_similarities([drawn[i] for i in some], widths, kernel, divergence, gpu)
+
+    def read_rates(i: int) -> Array:
+        return np.log(measure_rates(pooled[i], found[jobs[i][0]]))
+
+    taken = list(workers.map(take_views, patterns))
+    jobs = list(product(range(len(patterns)), range(-1, N_CLOUDS)))
+    drawn = list(workers.map(draw_views, jobs))
+    # threads read one cloud each, and a GPU all those of a pattern at once
+    gpu = workers.device if (workers.device or "").startswith("cuda") else None
+    step = 1 if gpu is None else N_CLOUDS + 1
+    chunks = [range(i, i + step) for i in range(0, len(jobs), step)]
+    pooled = [S for own in workers.map(pool, chunks, threaded=gpu is None) for S in own]
+    rates = list(workers.map(read_rates, range(len(jobs))))
+    believed = []
+    for l, ((parts, _), most) in enumerate(zip(taken, found, strict=True)):
+        own, *of_clouds = rates[l * (N_CLOUDS + 1) : (l + 1) * (N_CLOUDS + 1)]
+        count = count_slower_modes(own, np.array(of_clouds)) + 1
+        joined = join_features(parts)
+        if count < most and len(joined):
+            count = max(count, grow_tree([joined], Bounds(1, most), workers).n_clusters)
+        believed.append(min(count, most))
+    return believed
+
+
+def count_slower_modes(own: Array, clouds: Array) -> int:
+    """Return how many modes there are up to the last that fades more slowly than in clouds, given logs of rates."""
     slower = clouds.mean(axis=0) - own
     slow = np.flatnonzero((slower >= LEAST_SLOWER) & (slower >= SPREADS * smooth_spread(clouds)))
-    by_modes = int(slow[-1]) + 2 if len(slow) else 1
-    if by_modes >= most:
-        return most
-    joined = join_features(parts)
-    return (
-        max(by_modes, grow_tree([joined], Bounds(1, most), workers).n_clusters) if len(joined) else by_modes
-    )
+    return int(slow[-1]) + 1 if len(slow) else 0
 
 
 def join_features(tables: Sequence[Array]) -> Array:
@@ -227,21 +257,40 @@ def find_rotation(scores: Array) -> Array:
 
 
 def pool_similarities(
-    tables: Sequence[Array], widths: Sequence[int], kernel: AutoDiffusion, divergence: Divergence
-) -> Array:
-    """Return the similarities (n, n) that fit views best: by the mean of f(s) over the views that have both samples.
+    draws: Sequence[Sequence[Array]],
+    widths: Sequence[int],
+    kernel: AutoDiffusion,
+    divergence: Divergence,
+    device: str | None = None,
+) -> list[Array]:
+    """Return the similarities (n, n) that fit the views of each draw best: by the mean of f(s).
 
-    Views (n, p_v) are parts of some that had ``widths`` features. Constant ones say nothing.
+    The mean is over the views that have both samples. Views (n, p_v) are parts of some that had ``widths`` features,
+    and lack the same samples in all draws. Constant ones say nothing. Views of one width that
+    have all samples are read together, on a ``device`` of torch if there is one.
     """
-    n = len(tables[0])
-    total, count = np.zeros((n, n)), np.zeros((n, n))
-    for X, width in zip(tables, widths, strict=True):
-        rows = np.flatnonzero(~np.isnan(X).all(axis=1))
-        if not find_varying(X).any():
-            continue
-        r = read_exponents(kernel.kernel(width), X[rows][None], lambda _: "a view")[0]
-        total[np.ix_(rows, rows)] += unpack_pairs(divergence.f(clip_exponents(r.astype(np.float64))))
-        count[np.ix_(rows, rows)] += 1
+    n, alike = len(draws[0][0]), defaultdict(list)
+    totals, counts = np.zeros((len(draws), n, n)), np.zeros((len(draws), n, n))
+    for d, tables in enumerate(draws):
+        for v, (X, width) in enumerate(zip(tables, widths, strict=True)):
+            if find_varying(X).any():
+                has_all = not np.isnan(X).all(axis=1).any()
+                alike[width, -1 if has_all else v].append((d, X))
+    for (width, _), members in alike.items():
+        rows = np.flatnonzero(~np.isnan(members[0][1]).all(axis=1))
+        own, batch = kernel.kernel(width), np.stack([X[rows] for _, X in members])
+        if device is not None and accepts_batches(own):
+            batch = import_torch().as_tensor(batch, device=device)
+        f = divergence.f(clip_exponents(read_exponents(own, batch, lambda _: "a view")))
+        of_draw = np.array([d for d, _ in members])
+        for d in np.unique(of_draw):
+            first, last = np.searchsorted(of_draw, [d, d + 1])
+            totals[d][np.ix_(rows, rows)] += unpack_pairs(to_host(to_double(f[first:last]).sum(0)))
+            counts[d][np.ix_(rows, rows)] += last - first
+    return [_mean_similarity(*each, divergence) for each in zip(totals, counts, strict=True)]
+
+
+def _mean_similarity(total: Array, count: Array, divergence: Divergence) -> Array:
     overall = total.sum() / max(1.0, count.sum())
     S = divergence.mean(np.where(count > 0, total / np.maximum(count, 1), overall))
     np.fill_diagonal(S, 0.0)

@@ -378,6 +378,8 @@ def _warn_if_sparse(tables: Sequence[Any]) -> None:
 
 def warn_of_large_sparse(views: Views) -> None:
     """Warn of sparse views that are made dense although they are large: where no clusters are looked for in them."""
+    if not has_many_entries(views.n_samples, max(views.widths)):
+        return
     tables = (views.load(v) for v, p in enumerate(views.widths) if has_many_entries(views.n_samples, p))
     if any(sparse.issparse(table) and is_large(table) and not is_wide(table) for table in tables):
         warnings.warn(MADE_DENSE, UserWarning, stacklevel=6)

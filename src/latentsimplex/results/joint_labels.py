@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from latentsimplex.base.arrays import sum_by_label
 from latentsimplex.base.kmeans import kmeans_from
 from latentsimplex.base.threads import one_blas_thread
 from latentsimplex.base.types import Array
@@ -103,9 +104,7 @@ def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:
     >>> match_labels(np.array([1, 1, 0]), np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])).tolist()
     [0, 0, 1]
     """
-    mass = np.zeros((int(labels.max()) + 1, W.shape[1]))
-    np.add.at(mass, labels, W)
-    _, columns = linear_sum_assignment(-mass)
+    _, columns = linear_sum_assignment(-sum_by_label(W, labels))
     return columns[labels]
 
 

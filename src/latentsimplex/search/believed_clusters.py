@@ -15,15 +15,21 @@ from latentsimplex.search.runs import run_from_labels
 from latentsimplex.search.states import find_clusters
 
 
-def keep_believed(problem: Problem, search: Search, count: Callable[[Indices, int], int]) -> Search:
+def keep_believed(
+    problem: Problem, search: Search, count: Callable[[list[Indices], list[int]], list[int]]
+) -> Search:
     """Return a search whose patterns have no more clusters than are believed.
 
-    ``count(views, k)`` is how many of k clusters are, by the numbers of the views that follow the pattern. Views of
+    ``count`` says how many are, given the numbers of the views that follow each pattern, and of its clusters. Views of
     patterns without any become one pattern, and may follow another instead.
     """
     views, clusterings = find_clusters(search.fit)
     found = [int(labels.max()) + 1 for labels in clusterings]
-    believed = [count(np.flatnonzero(views == l), k) if k > 1 else 1 for l, k in enumerate(found)]
+    several = [l for l, k in enumerate(found) if k > 1]
+    counts = count([np.flatnonzero(views == l) for l in several], [found[l] for l in several])
+    believed = [1] * len(found)
+    for l, k in zip(several, counts, strict=True):
+        believed[l] = k
     if believed == found:
         return search
     mass, stat = collect_statistics(problem.pairs, np.eye(len(clusterings))[views])
