@@ -90,3 +90,20 @@ def test_views_weigh_by_the_pairs_that_their_clusters_part():
 
 def test_no_view_weighs_anything_without_clusters():
     assert weigh_views(np.array([0, 0]), [np.ones((5, 1))]).tolist() == [0, 0]
+
+
+def test_clusters_that_were_asked_for_against_the_evidence_count_as_much_as_it_leaves():
+    halves, thirds = np.repeat(np.eye(2), 6, axis=0), np.eye(3)[np.arange(12) % 3]
+    against, unlikely = (
+        [np.array([0, -0.1]), np.array([0, 0.3, 0.2])],
+        [np.array([0, -99.0]), np.array([0, 0, -98])],
+    )
+    u = weigh_views(np.array([0, 1]), [halves, thirds], against)
+    np.testing.assert_allclose(u, [0.75 * np.exp(-1.2), 1])
+    u = weigh_views(np.array([0, 1]), [halves, thirds], unlikely)  # of two, one is less so
+    np.testing.assert_allclose(u, [0.75 * np.exp(-12), 1])
+    # no evidence is known where clusters were not found by splits, and none is needed for a single cluster
+    assert weigh_views(np.array([0, 1]), [halves, halves], [np.empty(0), np.empty(0)]).tolist() == [1, 1]
+    assert weigh_views(
+        np.array([0, 1]), [halves, np.ones((12, 1))], [np.array([0, -9.0]), np.zeros(1)]
+    ).tolist() == [1, 0]

@@ -114,7 +114,7 @@ def consensus_weights(model: Any, by: str = "view") -> Array:
     if by == "view":
         return clustered
     if by == "pairs":
-        return weigh_views(patterns, results.memberships)
+        return weigh_views(patterns, results.memberships, results.evidence)
     if by == "pattern":
         return clustered / np.bincount(patterns)[patterns]
     if by == "evidence":

@@ -90,17 +90,29 @@ def form_consensus(
     return Consensus(numbered, u, P, excluded)
 
 
-def weigh_views(view_patterns: np.ndarray, memberships: list[Array]) -> Array:
+def weigh_views(
+    view_patterns: np.ndarray, memberships: list[Array], evidence: list[Array] | None = None
+) -> Array:
     """Return weights of views (V,) by the share of pairs that their clusters part, over the largest of these shares.
 
     A pattern whose clusters have the shares s_k parts 1 - sum_k s_k^2 of all pairs. A view without clusters parts none
-    and has weight 0, as in the paper; one with a few samples beside all others tells, and weighs, hardly more.
+    and has weight 0, as in the paper; one with a few samples beside all others tells, and weighs, hardly more. Clusters
+    that are there because they were asked for, although the ``evidence`` for so many (nats a sample, for each number of
+    clusters) is x nats in all below 0, count exp(x) as much, compared with the pattern of the least x.
 
     >>> W, few = np.repeat(np.eye(2), 5, axis=0), np.repeat(np.eye(2), [9, 1], axis=0)
     >>> weigh_views(np.array([0, 1, 2]), [W, few, np.ones((10, 1))]).round(2).tolist()
     [1.0, 0.36, 0.0]
+    >>> weigh_views(np.array([0, 1]), [W, W], [np.array([0, -0.1]), np.array([0, 0.2])]).round(2).tolist()
+    [0.37, 1.0]
     """
     parted = np.array([1 - np.square(W.mean(axis=0)).sum() if W.shape[1] > 1 else 0.0 for W in memberships])
+    clustered = parted > 0
+    if evidence is not None and clustered.any():
+        each = zip(evidence, memberships, strict=True)
+        nats = [len(W) * own[W.shape[1] - 1] if len(own) >= W.shape[1] else 0.0 for own, W in each]
+        below = np.minimum(nats, 0.0)[clustered]
+        parted[clustered] *= np.exp(below - below.max())
     u = parted[view_patterns]
     return u / u.max() if u.any() else u
 

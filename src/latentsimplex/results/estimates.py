@@ -81,7 +81,7 @@ def assemble_results(
     levels = [list_levels(*each) for each in zip(found_trees, pattern_labels, strict=True)]
     averaged = [average_numbers(*each) for each in zip(found_trees, estimates.memberships, strict=True)]
     patterns = (estimates.view_patterns, estimates.memberships)
-    weights = None if trees is None else weigh_views(*patterns)
+    weights = None if trees is None else weigh_views(*patterns, [own for _, own in levels])
     consensus = form_consensus(*patterns, names, weights, averaged=averaged)
     if known is not None and findings is not None and len(findings.kept):
         clustered = [l for l, W in enumerate(estimates.memberships) if W.shape[1] > 1]
