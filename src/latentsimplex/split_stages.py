@@ -11,7 +11,7 @@ import numpy as np
 from latentsimplex.auto.choose_similarity import choose_comparisons
 from latentsimplex.auto.cluster_tree import Bounds
 from latentsimplex.auto.landmarks import draw_landmarks, place_by_landmarks
-from latentsimplex.auto.neighbour_votes import N_VOTES, settle_memberships
+from latentsimplex.auto.neighbour_votes import N_VOTES, place_rare, settle_memberships
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters, find_shared_clusters
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
@@ -161,7 +161,7 @@ def settle_group(
         placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept], workers)
         given = None if known is None else judge
         settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad, given, workers)
-        return settled if len(seen) == n else spread_shares(settled, seen, n)
+        return place_rare(settled if len(seen) == n else spread_shares(settled, seen, n), tree)
 
     return fitting.recall("memberships", settle, group.members)
 

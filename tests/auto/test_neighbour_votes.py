@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from latentsimplex.auto.cluster_tree import ClusterTree, Level, Node
 from latentsimplex.auto.neighbour_votes import (
     count_votes,
+    place_rare,
     pool,
     settle_memberships,
 )
+from latentsimplex.auto.splits import Split
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 
 
@@ -87,3 +90,26 @@ def test_a_sample_has_no_more_votes_than_its_cluster_has_others():
     W = count_votes([find_neighbours(X, 20)] * 3, labels)
     np.testing.assert_array_equal(W.argmax(axis=1), labels)
     assert W.max(axis=1).min() > 0.95
+
+
+def test_memberships_in_a_rare_cluster_are_by_its_tail():
+    """Of eight samples the last two were cut off from the first six, of which the first four are a cluster."""
+    labels, W = np.array([0, 0, 0, 0, 1, 1, 2, 2]), np.full((8, 3), [0.6, 0.3, 0.1])
+    sureness = np.array([0.0, 0.0, 0.0, 0.2, 0.0, 0.0, 0.9, 0.8])
+    rare = Split(np.repeat([0, 1], [6, 2]), 4.0, 3.0, 1.3, "as they are", False, sureness=sureness)
+    other = Split(np.repeat([0, 1], [4, 2]), 4.0, 3.0, 1.3, "as they are", False)
+    nodes = [Node(np.arange(8), -1, rare), Node(np.arange(6), 0, other), Node(np.array([6, 7]), 0, None)]
+    nodes += [Node(np.arange(4), 1, None), Node(np.array([4, 5]), 1, None)]
+    tree = ClusterTree([Level(labels, 1.0)], np.zeros(3), nodes, "as they are", False, 1.3)
+    placed = place_rare(W, tree)
+    np.testing.assert_allclose(placed[:, 2], sureness)
+    np.testing.assert_allclose(placed.sum(axis=1), 1)
+    np.testing.assert_allclose(placed[:, 0] / placed[:, 1], 2)
+    assert (W[0] == [0.6, 0.3, 0.1]).all()
+    # a group that was cut further, or was not taken, changes nothing
+    further = ClusterTree(
+        [Level(np.array([0, 0, 0, 0, 1, 1, 2, 3]), 1.0)], np.zeros(4), nodes, "", False, 1.3
+    )
+    assert (place_rare(W, further) == W).all()
+    refused = ClusterTree([Level(np.zeros(8, dtype=int), 0.0)], np.zeros(1), nodes[:1], "", False, 0.5)
+    assert (place_rare(W[:, :1], refused) == W[:, :1]).all()

@@ -391,6 +391,9 @@ def find_split_of_seen(tables: Sequence[Any], workers: Workers, **how: Any) -> S
     split = find_split([X[seen] for X in tables], workers, **how)
     if split is None:
         return None
-    labels = np.full(n, np.bincount(split.labels).argmax())
+    labels, sureness = np.full(n, np.bincount(split.labels).argmax()), None
     labels[seen] = split.labels
-    return split._replace(labels=labels)
+    if split.sureness is not None:
+        sureness = np.zeros(n)
+        sureness[seen] = split.sureness
+    return split._replace(labels=labels, sureness=sureness)

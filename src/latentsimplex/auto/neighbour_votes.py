@@ -11,7 +11,7 @@ whatever it is, and say where clusters lie, not whose it is.
 
 EM reads similarities of all pairs and knows where clusters overlap, but is too cautious where they do not; votes know
 where there is a gap. Their logarithmic pool, w ~ sqrt(w of EM x w of votes), is nearer to how often samples are right
-than either (docs/uncertainty.md).
+than either (docs/uncertainty.md). Rare clusters are told from the tails of others (:func:`place_rare`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from latentsimplex.auto.cluster_tree import ClusterTree
 from latentsimplex.base.arrays import sum_by_label
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
@@ -73,6 +74,22 @@ def settle_memberships(
     ways += [(1 - LEAST_DOUBT) * sure + LEAST_DOUBT / g]
     found = next(way for way in ways if len(np.unique(way.argmax(axis=1))) == g)
     return np.hstack([found, np.zeros((len(found), W.shape[1] - g))])
+
+
+def place_rare(W: Array, tree: ClusterTree) -> Array:
+    """Return memberships (n, g) in which those in rare clusters are by the tails that these were found beyond.
+
+    A sample of a rare cluster has few neighbours of its kind, and EM and votes lose it.
+    """
+    W, inner = W.copy(), {node.parent for node in tree.nodes}
+    for i, (rows, _, split) in enumerate(tree.nodes):
+        if i in inner and split is not None and split.sureness is not None:
+            own = tree.labels[rows[split.labels == 1]]
+            if (own == own[0]).all():  # it was not cut further
+                others = np.delete(W[rows], own[0], axis=1)
+                others /= np.maximum(others.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+                W[rows] = np.insert(others * (1 - split.sureness)[:, None], own[0], split.sureness, axis=1)
+    return W
 
 
 def count_votes(neighbours: Sequence[Indices], labels: np.ndarray, workers: Workers | None = None) -> Array:

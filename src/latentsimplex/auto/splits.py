@@ -98,7 +98,7 @@ class Split(NamedTuple):
     ``labels`` are the clusters (n,), ``depth`` the evidence in standard deviations and ``needed`` what clouds would
     have, ``strength`` what is beyond the clouds over what it takes: 1 or more is believed. ``comparison`` is how
     features were compared, ``is_broad`` whether it took a broad graph, ``is_clear`` whether one number of clusters
-    stands out.
+    stands out. ``sureness`` is the probability of each sample (n,) to be of a rare cluster, which graphs do not tell.
     """
 
     labels: np.ndarray
@@ -108,6 +108,7 @@ class Split(NamedTuple):
     comparison: str
     is_broad: bool
     is_clear: bool = True
+    sureness: Array | None = None
 
 
 def find_split(
@@ -170,7 +171,8 @@ def find_rare_split(
     if found is None or found.depth < needed:
         return None
     labels = found.members.astype(np.intp)
-    return Split(labels, found.depth, needed, found.depth / needed, comparison, False)
+    strength = found.depth / needed
+    return Split(labels, found.depth, needed, strength, comparison, False, sureness=found.sureness)
 
 
 def is_line(tables: Sequence[Any]) -> bool:

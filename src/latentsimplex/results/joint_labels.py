@@ -3,9 +3,9 @@
 P's normalised affinity is N N^T with N = D^-1/2 W, so its eigenvectors are the left singular vectors
 of an n x g matrix: spectral clustering in O(n g^2), exact for P's own diagonal.
 
-Beside clusters that are hundreds of times larger this fails. A sample with a membership of 0.98 in a cluster of 100 is
+Beside clusters that are many times larger this fails. A sample with a membership of 0.98 in a cluster of 100 is
 expected to share its cluster with 98 of them, and with 600 of the 30,000 samples of another cluster: by P it is of the
-latter. Where nearly certain samples would lose their cluster, labels are each sample's most probable cluster.
+latter. Where so small a cluster would lose samples, labels are each sample's most probable cluster.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from latentsimplex.base.threads import one_blas_thread
 from latentsimplex.base.types import Array
 
 KMEANS_STARTS = 100
-CERTAIN, MOST_LOST = 0.9, 0.1
-"""Memberships from which on a sample is nearly certain of its cluster, and the largest share of the nearly certain
-samples of any cluster that spectral clustering may give another label. Round numbers: the golden fits lose fewer."""
+SMALL = 8
+"""How many times smaller a cluster is than the largest to count as small."""
 
 
 def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = None) -> np.ndarray:
@@ -29,8 +28,8 @@ def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = No
 
     The embedding is that of the random walk on P: the leading left singular vectors of D^-1/2 X, each
     row divided by sqrt(D_i), D the row sums of P. Labels are sought from many starts or, in less time, from
-    labelings ``near`` (m, n) them and a few starts. Where X has a column for each cluster, labels that take nearly
-    certain samples from a cluster give way to point-wise ones.
+    labelings ``near`` (m, n) them and a few starts. Where X has a column for each cluster, labels that take
+    samples from a small cluster give way to point-wise ones.
 
     >>> X = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.3, 0.7]])
     >>> labels = spectral_labels(X, 2)
@@ -44,23 +43,25 @@ def spectral_labels(factor: Array, n_clusters: int, near: np.ndarray | None = No
         labels = kmeans_from(coordinates, n_clusters, np.empty((0, len(factor))), KMEANS_STARTS)
     else:
         labels = kmeans_from(coordinates, n_clusters, near)
-    return factor.argmax(axis=1) if loses_certain(factor, labels) else labels
+    return factor.argmax(axis=1) if robs_small(factor, labels) else labels
 
 
-def loses_certain(W: Array, labels: np.ndarray) -> bool:
-    """Return whether labels (n,) take nearly certain samples from any of the clusters of memberships W (n, g).
+def robs_small(W: Array, labels: np.ndarray) -> bool:
+    """Return whether labels (n,) take samples from a small cluster of memberships W (n, g).
+
+    They do if it keeps fewer of the samples that are most probably in it than are expected to be in it.
 
     >>> W = np.repeat([[0.99, 0.01], [0.05, 0.95]], [90, 10], axis=0)
-    >>> loses_certain(W, (np.arange(100) >= 90).astype(int)), loses_certain(W, (np.arange(100) >= 95).astype(int))
+    >>> robs_small(W, (np.arange(100) >= 90).astype(int)), robs_small(W, (np.arange(100) >= 95).astype(int))
     (False, True)
     """
     g, own = W.shape[1], W.argmax(axis=1)
     if int(labels.max()) + 1 != g or len(np.unique(own)) < g:
         return False
-    certain = W.max(axis=1) >= CERTAIN
-    lost = certain & (match_labels(labels, W) != own)
-    counts = [np.bincount(own[some], minlength=g) for some in (lost, certain)]
-    return bool((counts[0] > MOST_LOST * counts[1]).any())
+    kept = np.bincount(own[match_labels(labels, W) == own], minlength=g)
+    expected = np.bincount(own, weights=W.max(axis=1) / W.sum(axis=1), minlength=g)
+    sizes = np.bincount(own)
+    return bool(((SMALL * sizes < sizes.max()) & (kept < expected)).any())
 
 
 def extend_labels(factor: Array, labels: np.ndarray, new: Array) -> np.ndarray:
