@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from latentsimplex.base.wording import warn_user
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.checkpoints.piece_folder import PieceFolder, open_folder
 from latentsimplex.checkpoints.pieces import make_key
@@ -103,11 +103,9 @@ def finish(folder: PieceFolder, results: Results) -> None:
     try:
         save_results(results, folder.path / FINISHED)
     except OSError as error:
-        warnings.warn(
+        warn_user(
             f"The result could not be kept in the checkpoint {str(folder.path)!r} ({(error.strerror or '').lower()}): "
             "save the model elsewhere.",
-            UserWarning,
-            stacklevel=4,
         )
         return
     folder.remove_pieces()
@@ -121,7 +119,7 @@ def read_finished(folder: PieceFolder, views: Views, options: Options) -> Result
     try:
         results = load_results(path, lambda settings: None)
     except ValueError as error:
-        warnings.warn(f"The fit is made anew: {error}", UserWarning, stacklevel=4)
+        warn_user(f"The fit is made anew: {error}")
         return None
     stages = results.stages
     if options.kernel is not None:  # it may be the user's own code, which no file holds

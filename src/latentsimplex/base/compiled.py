@@ -19,7 +19,6 @@ it, loops are compiled for this process alone.
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pickle import UnpicklingError
@@ -27,6 +26,8 @@ from typing import Any
 
 from numba import njit, version_info
 from numba.core.caching import FunctionCache
+
+from latentsimplex.base.wording import warn_user
 
 logger = logging.getLogger("latentsimplex")
 
@@ -104,10 +105,9 @@ def warn_of_no_cache(why: str) -> None:
     """Warn, once, that loops have to be compiled in each process."""
     if "no cache" not in told:
         told.add("no cache")
-        warnings.warn(
+        warn_user(
             f"Compiled loops cannot be kept ({why}), so that each process takes {TAKES} to compile them: set the "
             "environment variable NUMBA_CACHE_DIR to a folder that can be written and has room.",
-            stacklevel=2,
         )
 
 

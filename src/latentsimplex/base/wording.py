@@ -1,8 +1,13 @@
-"""Numbers, names and values as text: numbers with their nouns, what is long shortened."""
+"""What users are told: numbers with their nouns, long names and values shortened, warnings that name their own line."""
 
 from __future__ import annotations
 
+import sys
+import warnings
+from types import FrameType
 from typing import Any
+
+PACKAGE = __name__.partition(".")[0]
 
 SHOWN_LETTERS = 60
 """Of a value in an error: enough to know it again."""
@@ -36,3 +41,22 @@ def show_value(value: Any) -> str:
     ("[1, 'a']", 60)
     """
     return shorten_middle(" ".join(repr(value).split()), SHOWN_LETTERS)
+
+
+def warn_user(sentence: str) -> None:
+    """Warn on behalf of the line that called the package, however deep inside of it the warning is raised.
+
+    Of several such lines the outermost is taken: inside, frames of other libraries, such as those of context managers,
+    may stand between frames of the package.
+    """
+    inner = user = sys._getframe()
+    while (outer := inner.f_back) is not None:
+        if _is_own(inner) and not _is_own(outer):
+            user = outer
+        inner = outer
+    registry = user.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(sentence, UserWarning, user.f_code.co_filename, user.f_lineno, registry=registry)
+
+
+def _is_own(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == PACKAGE

@@ -9,11 +9,12 @@ import errno
 import os
 import socket
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from latentsimplex.base.wording import warn_user
 
 LOCK = "lock"
 """The file that is locked; it says which process has it, and stays when that has ended."""
@@ -33,11 +34,9 @@ def locked_folder(folder: Path) -> Iterator[None]:
                     f"The checkpoint in {str(folder)!r} is in use by {_read_owner(file)}: wait until that has ended, "
                     "or give another folder."
                 ) from None
-            warnings.warn(
+            warn_user(
                 f"Folders cannot be locked where {str(folder)!r} is ({os.strerror(error.errno or 0).lower()}): see to "
                 "it that no other fit has the same checkpoint.",
-                UserWarning,
-                stacklevel=2,
             )
         file.seek(0)
         file.truncate()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,7 +20,7 @@ from zipfile import BadZipFile, ZipFile
 
 from latentsimplex._version import __version__
 from latentsimplex.base.atomic_files import PREFIX, whole_file
-from latentsimplex.base.wording import show_value
+from latentsimplex.base.wording import show_value, warn_user
 from latentsimplex.checkpoints.folder_lock import LOCK, locked_folder
 from latentsimplex.checkpoints.pieces import DAMAGE, OtherPiece, read_piece, write_piece
 
@@ -122,7 +121,7 @@ class PieceFolder:
                 piece.unlink(missing_ok=True)
 
     def _warn(self, what: str) -> None:
-        warnings.warn(f"The checkpoint in {str(self.path)!r}: {what}.", UserWarning, stacklevel=4)
+        warn_user(f"The checkpoint in {str(self.path)!r}: {what}.")
 
 
 @contextmanager

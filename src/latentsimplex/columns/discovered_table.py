@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from latentsimplex.base.threads import Workers
+from latentsimplex.base.wording import warn_user
 from latentsimplex.columns.found_views import find_views
 from latentsimplex.inputs.column_views import take_columns
 from latentsimplex.inputs.views import Views, as_views
@@ -37,9 +37,7 @@ def discover_views(data: Any, precomputed: bool, missing: str, join: str, n_jobs
     with Workers(n_jobs) as workers:
         found = find_views(views[0], workers)
     if not found.n_views:
-        warnings.warn(
+        warn_user(
             'No group of columns shows clusters together: views="discover" found no view, and the whole table is one.',
-            UserWarning,
-            stacklevel=5,
         )
     return take_columns(views, found)

@@ -18,7 +18,6 @@ several files       a view each, named by the file. Samples that have names are 
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -30,6 +29,7 @@ import numpy as np
 from latentsimplex.base.interruption import interrupted_while
 from latentsimplex.base.libraries import import_optional
 from latentsimplex.base.types import Array
+from latentsimplex.base.wording import warn_user
 from latentsimplex.files.delimited_text import find_delimiter, read_lines, read_text_table
 from latentsimplex.files.file_faults import read_or_explain
 from latentsimplex.files.numpy_files import read_arrays
@@ -192,7 +192,7 @@ def _check_finite(table: NamedTable, which: str) -> None:
 def _warn_repeated(names: list[str], which: str, then: str) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        warnings.warn(f"Several {which} are called {repeated[0]!r}: {then}.", UserWarning, stacklevel=4)
+        warn_user(f"Several {which} are called {repeated[0]!r}: {then}.")
 
 
 def _named_by_file(

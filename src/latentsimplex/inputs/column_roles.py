@@ -13,11 +13,11 @@ that it names samples, and is no feature then.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from latentsimplex.base.wording import warn_user
 from latentsimplex.inputs.named_table import UnknownViews
 
 UNNAMED = {"", "unnamed: 0"}
@@ -90,7 +90,7 @@ def place_columns(header: Sequence[str], roles: ColumnRoles, which: str, has_ind
     features = [j for j in kept if j != index and not (j == first and unnamed)]
     for j in features:
         if names_samples(header[j]):
-            _warn(
+            warn_user(
                 f"The column {header[j]!r} of {which} was taken as a feature: say --index {header[j]} if it names the "
                 f"samples, or --drop {header[j]} to leave it out."
             )
@@ -115,7 +115,7 @@ def are_ids(cells: Sequence[str], column: str, which: str) -> bool:
     """Return whether cells are a different whole number in each row, and warn that they are taken as names then."""
     if len(set(cells)) < len(cells) or not all(map(WHOLE_NUMBER.fullmatch, cells)):
         return False
-    _warn(
+    warn_user(
         f"The column {column!r} of {which} holds a different whole number in each row and was taken as the names of "
         f"the samples: say --index {column} to confirm it, or --no-index if it is a feature."
     )
@@ -129,7 +129,3 @@ def plain_names(cells: Sequence[str]) -> list[str]:
     ['17', '18', 'S 1.0']
     """
     return [cell.strip().partition(".")[0] if WHOLE_NUMBER.fullmatch(cell) else cell for cell in cells]
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, UserWarning, stacklevel=5)

@@ -6,10 +6,10 @@ column would mean nothing, and rows in another order would be matched wrongly: t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from latentsimplex.base.wording import warn_user
 from latentsimplex.inputs.column_roles import names_samples
 
 REMEDY = (
@@ -38,11 +38,9 @@ def check_id_columns(frames: Sequence[Any], labels: Sequence[str]) -> None:
                     "rows are matched by name, or drop it."
                 )
     for column, (label, _) in first.items():
-        warnings.warn(
+        warn_user(
             f"The column {column!r} of {label} has a different value in each row and was taken as a feature: "
             f"{REMEDY.format(column)} if it names the samples, or drop it.",
-            UserWarning,
-            stacklevel=6,
         )
 
 

@@ -26,7 +26,6 @@ become dense and double one view at a time or, where it is large, a part of it (
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -45,6 +44,7 @@ from latentsimplex.base.wide_table import (
     join_tables,
     to_dense,
 )
+from latentsimplex.base.wording import warn_user
 from latentsimplex.inputs.column_groups import check_grouping, group_columns, is_word, read_groups
 from latentsimplex.inputs.containers import anndata_table, is_anndata, is_mudata, open_container
 from latentsimplex.inputs.found_columns import FoundColumns
@@ -337,7 +337,6 @@ def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views
         return GivenColumns(len(places), names, own, places)
 
     units = read.units
-
     return Views(
         names=names,
         sample_names=row_names[0],
@@ -373,7 +372,7 @@ def _has_missing(table: Any) -> bool:
 
 def _warn_if_sparse(tables: Sequence[Any]) -> None:
     if any(sparse.issparse(table) and not is_large(table) for table in tables):
-        warnings.warn(MADE_DENSE, UserWarning, stacklevel=8)
+        warn_user(MADE_DENSE)
 
 
 def warn_of_large_sparse(views: Views) -> None:
@@ -382,7 +381,7 @@ def warn_of_large_sparse(views: Views) -> None:
         return
     tables = (views.load(v) for v, p in enumerate(views.widths) if has_many_entries(views.n_samples, p))
     if any(sparse.issparse(table) and is_large(table) and not is_wide(table) for table in tables):
-        warnings.warn(MADE_DENSE, UserWarning, stacklevel=6)
+        warn_user(MADE_DENSE)
 
 
 def _find_frame_library(parts: list[Any]) -> str | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from latentsimplex.base.wording import warn_user
 from latentsimplex.known.findings import KnownFindings
 from latentsimplex.results.results import Results
 
@@ -24,32 +23,26 @@ def warn_of_constant_views(results: Results) -> None:
     names = results.view_names[results.initial_view_patterns == -1].astype(str).tolist()
     if names:
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        warnings.warn(
+        warn_user(
             f"{len(names)} of {results.n_views} views are constant, have no clusters and are excluded: "
             f"{', '.join(names[:MOST_NAMED])}{more}.",
-            UserWarning,
-            stacklevel=4,
         )
 
 
 def warn_of_unused_losses(results: Results) -> None:
     """Warn, on behalf of whoever called fit, of joint losses that joined nothing: the views show no clusters."""
     if results.n_clusters.max() == 1:
-        warnings.warn(
+        warn_user(
             "The views show no clusters, so that losses= had no memberships to join: min_clusters=2 asks for some.",
-            UserWarning,
-            stacklevel=3,
         )
 
 
 def warn_of_full_labels(known: KnownFindings) -> None:
     """Warn, on behalf of whoever called fit, of a class for each sample: y was ignored once, and is used now."""
     if len(known.classes) and (known.labels >= 0).all():
-        warnings.warn(
+        warn_user(
             f"y has a class for each of the {len(known.labels)} samples, and the fit uses them: leave it out for "
             "clusters of the views alone, or give -1 where a class is unknown.",
-            UserWarning,
-            stacklevel=4,
         )
 
 
@@ -73,4 +66,4 @@ def warn_of_no_evidence(results: Results, least: int) -> None:
         said += "for how many there is." if has_fewer else "what is against."
     else:
         return
-    warnings.warn(said, UserWarning, stacklevel=4)
+    warn_user(said)
