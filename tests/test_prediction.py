@@ -221,3 +221,9 @@ def test_a_frame_says_whose_labels_those_of_new_samples_are(data, model):
     np.testing.assert_array_equal(frame.loc[new[0].index, "consensus"], model.predict(new))
     np.testing.assert_array_equal(frame["consensus"], model.predict(turned))
     assert model.predict_frame([X[200:] for X in data], "pandas")["sample"].tolist() == list(range(40))
+
+
+def test_new_samples_without_a_name_are_refused(model, data):
+    frames = [pd.DataFrame(X[:4], index=["a", None, "b", np.nan]) for X in data]
+    with pytest.raises(ValueError, match=r"^2 rows of views\[0\] have no name, such as row 1, whose name is None"):
+        model.predict(frames)

@@ -227,3 +227,15 @@ def test_a_modality_without_numbers_is_named(mixed):
     mixed["protein"].X = None
     with pytest.raises(ValueError, match="The modality 'protein' has no X"):
         views_of(mixed)
+
+
+@others_may_warn
+@pytest.mark.parametrize("missing", [None, np.nan, "nan"])
+def test_cells_without_a_name_are_refused(cells, missing):
+    """anndata makes text of what is missing wherever it makes names of another type."""
+    cells.obs_names = [*CELLS[:5], missing]
+    for read in (as_views, views_of):
+        with pytest.raises(
+            ValueError, match=r"^1 row of the AnnData has no name, such as row 5, whose name is"
+        ):
+            read(cells)

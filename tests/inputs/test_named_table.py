@@ -1,6 +1,7 @@
 """Tables with names for columns and rows: taken as frames are, brought into one order, made of frames."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from latentsimplex import inputs
@@ -89,3 +90,32 @@ def test_a_column_names_the_samples(library):
 def test_what_users_need_is_in_the_package_of_inputs():
     assert inputs.NamedTable is named_table.NamedTable
     assert inputs.with_samples is named_table.with_samples
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        [None, "b", None],
+        [1.0, np.nan, np.nan],
+        pd.Index(["a", pd.NA, pd.NA], dtype="string"),
+        pd.to_datetime(["2020-01-01", None, None]),
+    ],
+    ids=["None", "nan", "NA", "NaT"],
+)
+def test_rows_without_a_name_are_refused(index):
+    frame = pd.DataFrame(NUMBERS, index=index)
+    for data, label in ((frame, "X"), ([NUMBERS, frame], r"views\[1\]")):
+        with pytest.raises(
+            ValueError, match=f"^2 rows of {label} have no name, such as row .*: name each row, or drop"
+        ):
+            as_views(data)
+
+
+def test_a_sample_may_be_called_none():
+    assert as_views(pd.DataFrame(NUMBERS, index=["None", "nan", "a"])).sample_names == ["None", "nan", "a"]
+
+
+def test_missing_entries_of_the_column_that_names_samples_are_refused(library):
+    frame = library.DataFrame({"sample": ["a", None], "x": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"^1 row of the frame has no name, such as row 1, whose name is"):
+        with_samples(frame, "sample")

@@ -27,7 +27,7 @@ from scipy import sparse
 from latentsimplex.base.libraries import is_instance_of
 from latentsimplex.base.types import Array
 from latentsimplex.inputs.column_groups import group_columns, is_word
-from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_rows
+from latentsimplex.inputs.named_table import NamedTable, UnknownViews, align_rows, name_rows
 from latentsimplex.inputs.numbers import read_numbers
 
 
@@ -60,7 +60,7 @@ def views_of(
             )
         return _tables(data, views)
     values = _dense(_values(data, layer), "X" if layer is None else f"layers[{layer!r}]")
-    table = NamedTable(values, _names(data.var_names), _names(data.obs_names))
+    table = NamedTable(values, _names(data.var_names), _samples(data))
     if views == "whole":
         return {"X" if layer is None else layer: table}
     return _cut(table, _groups(data, "columns" if views is None else views))
@@ -79,7 +79,7 @@ def open_container(data: Any, views: Any, join: str = "strict") -> tuple[Any, An
 
 def anndata_table(data: Any) -> NamedTable:
     """Return X of an AnnData with its names, sparse where it is."""
-    return NamedTable(_values(data, None), _names(data.var_names), _names(data.obs_names))
+    return NamedTable(_values(data, None), _names(data.var_names), _samples(data))
 
 
 def is_anndata(data: Any) -> bool:
@@ -99,6 +99,10 @@ def membership_tables(data: Any, key: str) -> list[str]:
 
 def _names(names: Any) -> list[str]:
     return [str(name) for name in names]
+
+
+def _samples(data: Any) -> list[str]:
+    return name_rows(data.obs_names, f"the {type(data).__name__}", is_made_text=True)
 
 
 def _dense(values: Any, label: str) -> Array:
@@ -135,7 +139,7 @@ def _tables(data: Any, kind: str) -> dict[str, NamedTable]:
         raise UnknownViews(f"The AnnData holds no {kind} to take as views: choose other views.")
     tables = {name: _dense(values, f"{kind}[{name!r}]") for name, values in entries.items()}
     # the first view names the samples for all of them
-    index = dict.fromkeys(tables) | {next(iter(tables)): _names(data.obs_names)}
+    index = dict.fromkeys(tables) | {next(iter(tables)): _samples(data)}
     return {
         name: NamedTable(values, [f"{name}{j}" for j in range(values.shape[1])], index[name])
         for name, values in tables.items()
@@ -186,13 +190,13 @@ def _modalities(data: Any, views: str | None, layer: str | None, join: str) -> d
         str(name): NamedTable(
             _dense(_values(part, None, f"The modality {str(name)!r}"), f"X of the modality {str(name)!r}"),
             _names(part.var_names),
-            _names(part.obs_names),
+            _samples(part),
         )
         for name, part in data.mod.items()
     }
     if join != "strict":
         return parts
-    everyone = NamedTable(np.empty((data.n_obs, 0)), [], _names(data.obs_names))
+    everyone = NamedTable(np.empty((data.n_obs, 0)), [], _samples(data))
     tables = align_rows({"the MuData": everyone, **parts})
     return {name: tables[name] for name in parts}
 

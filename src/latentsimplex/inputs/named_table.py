@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -53,6 +53,8 @@ class NamedTable:
         return NamedTable(self.values[[position[name] for name in names]], self.columns, names)
 
 
+NO_NAMES = {"None", "nan", "<NA>", "NaT"}
+"""The texts that missing names of rows become."""
 HANDFUL = 5
 """The fewest samples of a view that others have more samples than."""
 JOINS = ("strict", "inner", "outer")
@@ -99,8 +101,35 @@ def column_names(data: Any) -> list[str] | None:
     return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
-def names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
-    """Return the index of each part as text, None where it has none; all have none where each only counts rows."""
+def name_rows(index: Iterable[Any], label: str, is_made_text: bool = False) -> list[str]:
+    """Return the names of rows as text, or raise ValueError for rows without one, such as None and NaN.
+
+    Where an index ``is_made_text``, as that of an AnnData is, text such as "nan" stands for these.
+
+    >>> name_rows([3, "b"], "X")
+    ['3', 'b']
+    """
+    given = list(index)
+    names = list(map(str, given))
+    without = [
+        i
+        for i, name in enumerate(names)
+        if name in NO_NAMES and (is_made_text or not isinstance(given[i], str))
+    ]
+    if without:
+        i, one = without[0], len(without) == 1
+        raise ValueError(
+            f"{count_noun(len(without), 'row')} of {label} {'has' if one else 'have'} no name, such as row {i}, whose "
+            f"name is {given[i]!r}: name each row, or drop the rows without a name."
+        )
+    return names
+
+
+def names_of_rows(parts: Sequence[Any], labels: Sequence[str]) -> list[list[str] | None]:
+    """Return the index of each part as text, None where it has none; all have none where each only counts rows.
+
+    ``labels`` is what errors call the parts.
+    """
     indices = [None if callable(index := getattr(part, "index", None)) else index for part in parts]
     if all(index is None or _counts_rows(index) for index in indices):
         return [None] * len(parts)
@@ -109,7 +138,7 @@ def names_of_rows(parts: Sequence[Any]) -> list[list[str] | None]:
         if v and index is indices[v - 1]:  # thousands of views may share an index
             names.append(names[-1])
         else:
-            names.append(None if index is None else [str(name) for name in index])
+            names.append(None if index is None else name_rows(index, labels[v]))
     return names
 
 
@@ -227,7 +256,7 @@ def with_samples(frame: Any, column: str) -> NamedTable:
         listed = ", ".join(repr(str(name)) for name in list(frame.columns)[:10])
         raise ValueError(f"There is no column {column!r}: the columns are {listed}.")
     others = [name for name in frame.columns if name != column]
-    index = [str(name) for name in frame[column].to_list()]
+    index = name_rows(frame[column].to_list(), "the frame")
     return NamedTable(read_cells(frame[others], "the frame"), [str(name) for name in others], index)
 
 

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from latentsimplex.base.libraries import import_optional, is_instance_of
+from latentsimplex.inputs.named_table import name_rows
 
 
 class StoredTable(Protocol):
@@ -99,7 +100,9 @@ class ParquetTable:
     @cached_property
     def samples(self) -> list[str] | None:
         """The pandas index of the rows, where there is one that is more than a count."""
-        return None if self.index is None else list(map(str, self._load([self.index]).column(0).to_pylist()))
+        if self.index is None:
+            return None
+        return name_rows(self._load([self.index]).column(0).to_pylist(), self.path)
 
     def read(self, columns: slice) -> np.ndarray:
         """Return some columns (n, b)."""
@@ -148,7 +151,7 @@ class DaskTable:
         """The index of a frame, unless each of its parts only counts rows."""
         if not self.is_frame or self.index.dtype.kind in "iu":
             return None
-        return list(map(str, self.index))
+        return name_rows(self.index, "the Dask frame")
 
     def take(self, columns: slice) -> Any:
         """Return some columns, yet to be computed."""

@@ -250,7 +250,7 @@ def _from_parts(
     read = [read_table(part, label) for part, label in zip(parts, labels, strict=True)]
     missing = "raise" if precomputed else missing
     tables = [check_table(one.table, label, missing) for one, label in zip(read, labels, strict=True)]
-    row_names = names_of_rows(parts)
+    row_names = names_of_rows(parts, labels)
     _check_unnamed(parts, labels, row_names)
     matched = match_rows(labels, row_names, join) if any(row_names) else MatchedRows(None, [])
     for v, order in enumerate(matched.orders):
@@ -305,7 +305,7 @@ def _from_table(data: Any, views: Any, precomputed: bool, missing: str) -> Views
     columns = column_names(data)
     origins = range(q) if read.origins is None else read.origins
     p = origins[-1] + 1
-    row_names = names_of_rows([data])
+    row_names = names_of_rows([data], ["X"])
     _check_unnamed([data], ["X"], row_names)
     levels = getattr(getattr(data, "columns", None), "nlevels", 1)
     if is_word(views, "whole") and levels > 1 and not precomputed:

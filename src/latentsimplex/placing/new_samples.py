@@ -120,11 +120,12 @@ def _find_parts(
         table = open_part(data, "X")
         found = [None] * len(names) if table is None else _cut_table(table, given, names, whole)
         labels = ["X"] * len(names)
-        return found, labels, names_of_rows([table]) * sum(part is not None for part in found)
+        return found, labels, names_of_rows([table], labels) * sum(part is not None for part in found)
     found = [
         None if part is None else open_part(part, label) for part, label in zip(found, labels, strict=True)
     ]
-    return found, labels, names_of_rows([part for part in found if part is not None])
+    there = [v for v, part in enumerate(found) if part is not None]
+    return found, labels, names_of_rows([found[v] for v in there], [labels[v] for v in there])
 
 
 def _cut_table(
