@@ -225,5 +225,7 @@ def test_a_frame_says_whose_labels_those_of_new_samples_are(data, model):
 
 def test_new_samples_without_a_name_are_refused(model, data):
     frames = [pd.DataFrame(X[:4], index=["a", None, "b", np.nan]) for X in data]
-    with pytest.raises(ValueError, match=r"^2 rows of views\[0\] have no name, such as row 1, whose name is None"):
+    with pytest.raises(
+        ValueError, match=r"^2 rows of views\[0\] have no name, such as row 1, whose name is None"
+    ):
         model.predict(frames)

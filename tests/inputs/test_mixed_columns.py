@@ -1,9 +1,14 @@
 """Categories beside numbers: compared by equality, each column counting the same."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
+from latentsimplex.files.data_files import read_data
 from latentsimplex.inputs.mixed_columns import encode_columns
+from latentsimplex.inputs.views import as_views
 
 
 def encode(columns):
@@ -71,3 +76,82 @@ def test_units_undo_the_encoding():
     found = encode({"size": sizes, "colour": colours})
     own = found.table * found.units[0] + found.units[1]
     np.testing.assert_allclose(own, np.column_stack([sizes, colours == "red"]))
+
+
+TENTHS = [f"{number:.1f}" for number in np.random.default_rng(0).integers(0, 20, 60) / 10]
+TYPED = {
+    "commas": [number.replace(".", ",") for number in TENTHS],
+    "bounds": ["<0.3" if float(number) < 0.3 else number for number in TENTHS],
+    "thousands": [f"{1000 + 100 * float(number):,.0f}".replace(",", " ") for number in TENTHS],
+    "percent": [f"{number} %" for number in TENTHS],
+    "words": ["unknown", *TENTHS[1:]],
+}
+"""Numbers as people type them."""
+FIRST_UNREAD = {
+    "commas": "1,7",
+    "bounds": "<0.3",
+    "thousands": "1 170",
+    "percent": "1.7 %",
+    "words": "unknown",
+}
+CATEGORIES = {
+    "ages": ["<18", "18-30", "30-50", ">50"],
+    "two": ["<18", ">=18"],
+    "children": [*"0123" * 3, "3+"],
+    "grades": ["1a", "1b", "2", "3"],
+    "genotypes": ["0/0", "0/1", "1/1"],
+    "versions": ["1.2.3", "1.2.4", "2.0.0"],
+    "words": ["red", "blue"],
+}
+
+
+def a_frame(library, column):
+    return library.DataFrame({"size": np.arange(60.0) % 7, "marker": column})
+
+
+@pytest.mark.parametrize("name", TYPED)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_numbers_that_were_typed_as_text_are_told(library, name):
+    library = pytest.importorskip(library)
+    said = (
+        "The column 'marker' of X holds text that is nearly all numbers, with cells such as "
+        f"{FIRST_UNREAD[name]!r}, and was taken as categories: turn its cells into numbers"
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(said)}"):
+        as_views(a_frame(library, TYPED[name]))
+
+
+@pytest.mark.parametrize("name", CATEGORIES)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_categories_are_taken_without_a_word(library, name):
+    library = pytest.importorskip(library)
+    as_views(a_frame(library, (CATEGORIES[name] * 60)[:60]))
+
+
+def test_a_column_of_the_type_category_is_taken_without_a_word():
+    pandas = pytest.importorskip("pandas")
+    as_views(a_frame(pandas, pandas.Categorical(TYPED["commas"])))
+
+
+def test_numbers_that_were_typed_as_text_are_told_of_parquet(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    a_frame(pandas, TYPED["commas"]).to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(
+        UserWarning, match=r"^The column 'marker' of a\.parquet holds text that is nearly all numbers"
+    ):
+        read_data([tmp_path / "a.parquet"])
+    a_frame(pandas, pandas.Categorical(TYPED["commas"])).to_parquet(tmp_path / "a.parquet")
+    read_data([tmp_path / "a.parquet"])
+
+
+def test_typed_numbers_that_differ_are_not_called_names():
+    """One sentence, and no warning beside it."""
+    pandas = pytest.importorskip("pandas")
+    numbers = [f"{k / 7:.3f}".replace(".", ",") for k in range(60)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(
+            ValueError, match=r"60 different texts in 60 samples, which are nearly all numbers"
+        ):
+            as_views(a_frame(pandas, numbers))

@@ -11,6 +11,7 @@ import numpy as np
 from latentsimplex.base.libraries import import_optional
 from latentsimplex.files.file_faults import check_memory, read_or_explain
 from latentsimplex.inputs.column_roles import ColumnRoles, are_ids, place_columns, plain_names
+from latentsimplex.inputs.mixed_columns import warn_of_typed_numbers
 from latentsimplex.inputs.named_table import NamedTable
 
 
@@ -74,8 +75,12 @@ def _holds_numbers(column: Any) -> bool:
 def _read_column(column: Any, name: str, path: Path) -> np.ndarray:
     """Return the numbers of a column, or its categories as objects."""
     types = import_module("pyarrow.types")
-    if types.is_dictionary(column.type) or types.is_string(column.type) or types.is_large_string(column.type):
-        return np.array([None if cell is None else str(cell) for cell in column.to_pylist()], dtype=object)
+    is_text = types.is_string(column.type) or types.is_large_string(column.type)
+    if is_text or types.is_dictionary(column.type):
+        cells = np.array([None if cell is None else str(cell) for cell in column.to_pylist()], dtype=object)
+        if is_text:
+            warn_of_typed_numbers(name, cells, path.name)
+        return cells
     if not _holds_numbers(column):
         raise ValueError(
             f"The column {name!r} of {path.name} holds values of the type {column.type}, not numbers: encode it, or "

@@ -11,16 +11,31 @@ K categories      K indicators, times 1 / sqrt(1 - sum of p_k^2), p_k the share 
 two categories    one indicator, times sqrt(2) times that, which gives the same distances
 missing           NaN in all columns that it becomes
 ================= ===========================================================================================
+
+Text that is nearly all numbers, typed as Python does not read them, is taken as categories with a warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from latentsimplex.base.types import Array
+from latentsimplex.base.wording import show_value, warn_user
+
+TYPED_NUMBER = re.compile(
+    r"\s*(?P<bound>[<>≤≥~]=?)?\s*[+-]?(?=[.,]?\d)(\d{1,3}([ '.,\u00a0\u202f]\d{3})+|\d*)([.,]\d*)?(e[+-]?\d+)?\s*%?\s*",
+    re.IGNORECASE | re.ASCII,
+)
+"""A number as people type it: with a comma, between thousands or before decimals, with a bound or a percent sign."""
+NEARLY_ALL = 0.9
+"""The share of typed numbers among the texts of a column from which it is taken to be one of numbers."""
+FEWEST_NUMBERS, FEWEST_BESIDE_WORDS = 3, 10
+"""Different typed numbers, without bounds, of such a column, the second beside texts that are none. Age bands such as
+<18 and numbers of children such as 0, 1, 2, 3+ are categories."""
 
 
 class ColumnEncoding(NamedTuple):
@@ -112,7 +127,12 @@ def learn_encoding(name: str, values: np.ndarray) -> ColumnEncoding:
     known = np.array([value for value in values if value is not None], dtype=str)
     found, codes = np.unique(known, return_inverse=True)
     levels, n = found.tolist(), len(codes)
-    if len(levels) > 2 and 2 * len(levels) > n:
+    if _are_names(levels, n):
+        if are_typed_numbers(known):
+            raise ValueError(
+                f"The column {name!r} has {len(levels)} different texts in {n} samples, which are nearly all numbers, "
+                f"such as {show_value(levels[0])}: turn them into numbers, or leave the column out."
+            )
         raise ValueError(
             f"The column {name!r} has {len(levels)} different texts in {n} samples, so it says who a sample is and not "
             "what it is like: leave it out, or make it the index."
@@ -121,6 +141,45 @@ def learn_encoding(name: str, values: np.ndarray) -> ColumnEncoding:
         return ColumnEncoding(levels, 0.0, 1.0)
     scale = float(np.sqrt(1 - np.square(np.bincount(codes) / n).sum()))
     return ColumnEncoding(levels, 0.0, scale / float(np.sqrt(2)) if len(levels) == 2 else scale)
+
+
+def warn_of_typed_numbers(name: str, values: Iterable[str | None], label: str) -> None:
+    """Warn of a column of text, to be taken as categories, that is one of numbers which could not be read as such."""
+    known = [value for value in values if value is not None]
+    if are_typed_numbers(known) and not _are_names(set(known), len(known)):
+        unread = next((value for value in known if not reads_as_number(value)), known[0])
+        warn_user(
+            f"The column {name!r} of {label} holds text that is nearly all numbers, with cells such as "
+            f"{show_value(unread)}, and was taken as categories: turn its cells into numbers, or its type into "
+            "category if they are categories."
+        )
+
+
+def are_typed_numbers(texts: Sequence[str]) -> bool:
+    """Return whether nearly all texts are numbers as people type them.
+
+    >>> are_typed_numbers(["0,35", "<0.5", "1 234", "0,4"]), are_typed_numbers(["<18", "18-30", ">30"])
+    (True, False)
+    """
+    found = [match for match in map(TYPED_NUMBER.fullmatch, texts) if match]
+    if not found or len(found) < NEARLY_ALL * len(texts):
+        return False
+    fewest = FEWEST_NUMBERS if len(found) == len(texts) else FEWEST_BESIDE_WORDS
+    return len({match[0] for match in found if match["bound"] is None}) >= fewest
+
+
+def reads_as_number(text: str) -> bool:
+    """Return whether Python reads text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _are_names(levels: Sized, n: int) -> bool:
+    """Return whether so many different texts of n say who a sample is."""
+    return len(levels) > 2 and 2 * len(levels) > n
 
 
 def _are_categories(values: np.ndarray) -> bool:

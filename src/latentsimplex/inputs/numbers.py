@@ -14,7 +14,12 @@ from scipy import sparse
 
 from latentsimplex.base.types import Array
 from latentsimplex.base.wording import shorten_middle
-from latentsimplex.inputs.mixed_columns import EncodedColumns, encode_columns
+from latentsimplex.inputs.mixed_columns import (
+    EncodedColumns,
+    encode_columns,
+    reads_as_number,
+    warn_of_typed_numbers,
+)
 
 LARGEST, SMALLEST = 1e150, 1e-150
 """The largest number of a table is between these, or 0: sums of squares of others overflow, or vanish."""
@@ -85,7 +90,7 @@ def read_cells(data: Any, label: str) -> Any:
         objects = isinstance(cells, np.ndarray) and cells.dtype.kind == "O" and cells.ndim == 2
         mixed = objects and any(isinstance(cell, str) for cell in cells.flat)
         return cells if mixed else read_numbers(cells, label)
-    categories = _find_categories(data)
+    categories = _find_categories(data, label)
     if not categories:
         return read_numbers(data, label)
     others = [j for j in range(len(data.columns)) if j not in categories]
@@ -158,7 +163,7 @@ def is_frame(data: Any) -> bool:
     return hasattr(data, "columns") and hasattr(data, "dtypes")
 
 
-def _find_categories(frame: Any) -> dict[int, np.ndarray]:
+def _find_categories(frame: Any, label: str) -> dict[int, np.ndarray]:
     """Return the columns of a frame that hold categories, by their place; None where one is missing."""
     found = {}
     for j, dtype in enumerate(frame.dtypes):
@@ -168,6 +173,8 @@ def _find_categories(frame: Any) -> dict[int, np.ndarray]:
             values = [None if is_missing(value) else value for value in column]
             if kind in CATEGORIES or _are_words(values):
                 found[j] = np.array([None if value is None else str(value) for value in values], dtype=object)
+                if kind in TEXT:
+                    warn_of_typed_numbers(str(frame.columns[j]), found[j], label)
     return found
 
 
@@ -180,15 +187,7 @@ def _name_type(dtype: Any) -> str:
 def _are_words(values: list[Any]) -> bool:
     """Return whether all values are text; text of digits is not, since that is numbers read wrongly."""
     known = [value for value in values if value is not None]
-    return all(isinstance(value, str) for value in known) and not all(map(_reads_as_number, known))
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return all(isinstance(value, str) for value in known) and not all(map(reads_as_number, known))
 
 
 def _read_frame(frame: Any, label: str) -> Array:
