@@ -629,3 +629,12 @@ def test_a_file_of_labels_that_names_nobody(archive, tmp_path):
     result = run("fit", archive, "--out", tmp_path / "fit", *QUICK, "--labels", tmp_path / "labels.csv")
     assert result.exit_code == 1
     assert "y has 'nobody', which is no sample" in result.stderr
+
+
+@pytest.mark.parametrize(("option", "text"), [("--labels", "low"), ("--must-link", "patient 1")])
+def test_a_file_of_labels_or_links_without_a_line_of_column_names(archive, tmp_path, option, text):
+    """Its first entry would be taken as that line and passed over."""
+    (tmp_path / "some.csv").write_text(f"patient 0,{text}\npatient 40,{text}\n")
+    result = run("fit", archive, "--out", tmp_path / "fit", *QUICK, option, tmp_path / "some.csv")
+    assert result.exit_code == 1
+    assert f"The first line of some.csv is 'patient 0,{text}'" in result.stderr

@@ -17,7 +17,7 @@ from latentsimplex.base.table import Table
 from latentsimplex.cli.errors import check_kept, on_interrupt, one_line, warnings_as_lines, written_folder
 from latentsimplex.cli.values import COUNT, DEVICE, FILE, MEMORY, column_options
 from latentsimplex.estimator import LatentSimplexPosition
-from latentsimplex.files.data_files import CONTAINERS, read_data
+from latentsimplex.files.data_files import CONTAINERS, list_samples, read_data
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.named_table import JOINS, UnknownViews
 from latentsimplex.known.known_files import read_labels_file, read_links_file
@@ -219,10 +219,11 @@ def fit(
                 given = read_data(files, views, layer, roles, read_memory_limit(memory_limit), missing, join)
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
+            samples = list_samples(given.data)
             known = {
-                "y": None if labels is None else read_labels_file(labels),
-                "must_link": None if must_link is None else read_links_file(must_link),
-                "cannot_link": None if cannot_link is None else read_links_file(cannot_link),
+                "y": None if labels is None else read_labels_file(labels, samples),
+                "must_link": None if must_link is None else read_links_file(must_link, samples),
+                "cannot_link": None if cannot_link is None else read_links_file(cannot_link, samples),
             }
         model = LatentSimplexPosition(
             clusters or "auto",

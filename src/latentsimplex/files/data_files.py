@@ -147,6 +147,12 @@ def _read(
     return found, cut
 
 
+def list_samples(data: Any) -> set[str]:
+    """Return the names of the samples in what was read, of all views; none where they have no names."""
+    tables = [data] if isinstance(data, NamedTable) else data.values() if isinstance(data, dict) else []
+    return {name for table in tables for name in table.index or ()}
+
+
 def _kind(path: Path) -> str:
     """Return how the name of a file ends, once there is such a file and something reads it."""
     if path.is_dir():
