@@ -115,6 +115,14 @@ def find_table_columns(results: Results) -> GivenColumns | None:
     return GivenColumns(results.n_features, names)
 
 
+def is_of_one_table(results: Results) -> bool:
+    """Return whether a model was fitted to one table, as one view or cut into several."""
+    given = find_references(results).given
+    return (
+        len(given) == 1 or results.found_columns is not None or all(own.places is not None for own in given)
+    )
+
+
 def find_references(results: Results) -> References:
     """Return what places new samples, or raise ValueError that says why there is nothing."""
     if isinstance(results.similarity, Precomputed):

@@ -118,7 +118,11 @@ def test_info_says_that_rows_of_the_data_are_in_the_file(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("name", "columns", "message"),
     [
-        ("sweat.csv", ["b0", "b1", "b2"], "X is one table, and the model was fitted to 2 views"),
+        (
+            "sweat.csv",
+            ["b0", "b1", "b2"],
+            "'sweat' is the name of no view of the model, whose views are 'blood', 'urine': give each file",
+        ),
         ("blood.csv", ["b0", "b1", "c2"], "not fitted to, such as 'c2'"),
         ("blood.csv", ["b0", "b1"], "lacks 1 of the 3 features of the view 'blood', such as 'b2'"),
     ],
@@ -129,6 +133,15 @@ def test_other_files_are_one_line(fitted, tmp_path, name, columns, message):
     assert (result.exit_code, result.output.count("\n")) == (1, 1)
     assert message in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_several_files_one_of_which_is_no_view(fitted, new, tmp_path):
+    other = (new[1] / "urine.csv").rename(new[1] / "sweat.csv")
+    result = run(
+        "predict", fitted / "fit" / "fit.model", new[1] / "blood.csv", other, "--out", tmp_path / "out"
+    )
+    assert (result.exit_code, result.output.count("\n")) == (1, 1)
+    assert "'sweat' is the name of no view of the model, whose views are 'blood', 'urine'" in result.output
 
 
 def test_data_are_not_written_over(fitted, tmp_path):

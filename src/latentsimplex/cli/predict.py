@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,20 @@ from latentsimplex.estimator import load
 from latentsimplex.files.data_files import read_data
 from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.named_table import UnknownViews
-from latentsimplex.prediction import Prediction, join_of_new_samples, predict_samples, prediction_table
+from latentsimplex.prediction import (
+    Prediction,
+    is_of_one_table,
+    join_of_new_samples,
+    predict_samples,
+    prediction_table,
+)
+from latentsimplex.results.results import Results
 
 LABELS = "predicted_labels.csv"
 WRITTEN = re.compile(r"(predicted_labels|predicted_memberships_pattern\d+)\.csv")
 """Names of the files that a prediction may write."""
+MOST_NAMED = 10
+"""Views that an error names."""
 
 
 @click.command()
@@ -82,9 +90,7 @@ def predict(
                 given = read_data(files, views, layer, roles, missing=missing, join=join)
             except UnknownViews as error:
                 raise click.UsageError(str(error)) from None
-            found = predict_samples(
-                results, unwrap_table(given.data, list(results.view_names)), fitted.n_jobs
-            )
+            found = predict_samples(results, match_views(given.data, results), fitted.n_jobs)
         tables = predicted_tables(found)
         for name, table in tables.items():
             table.to_csv(part / name)
@@ -94,11 +100,19 @@ def predict(
         click.echo(f"{'Labels' if name == LABELS else 'Memberships'}: {out / name}")
 
 
-def unwrap_table(data: Any, view_names: Sequence[str]) -> Any:
-    """Return the table of a single file, whose name need not be that of a view."""
-    if isinstance(data, dict) and len(data) == 1 and next(iter(data)) not in set(view_names):
+def match_views(data: Any, results: Results) -> Any:
+    """Return tables by view, or raise ValueError for one of no view; one table needs no name where the fit had one."""
+    views = [str(name) for name in results.view_names]
+    if not isinstance(data, dict) or set(data) <= set(views):
+        return data
+    if len(data) == 1 and is_of_one_table(results):
         return next(iter(data.values()))
-    return data
+    strange = next(name for name in data if name not in views)
+    more = f" and {len(views) - MOST_NAMED} more" if len(views) > MOST_NAMED else ""
+    raise ValueError(
+        f"{strange!r} is the name of no view of the model, whose views are "
+        f"{', '.join(map(repr, views[:MOST_NAMED]))}{more}: give each file the name of its view."
+    )
 
 
 def predicted_tables(found: Prediction) -> dict[str, Table]:
