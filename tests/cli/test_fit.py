@@ -332,7 +332,7 @@ def test_too_little_memory_is_one_sentence(archive, tmp_path):
         (("--views", "columns"), "views='columns' cuts one table, but views.npz holds several views"),
         (("--views", "columns", "--similarity", "precomputed"), "leave out --views"),
         (("--layer", "log"), "layer='log' is for one .h5ad file: leave it out"),
-        (("--drop", "age"), "--index, --no-index and --drop are for .csv, .tsv and .parquet: leave them out"),
+        (("--drop", "age"), "--drop age: no file has such a column or array; look at its name"),
         (("--index", "id", "--no-index"), "--index and --no-index exclude each other"),
         (
             ("--device", "gpu"),

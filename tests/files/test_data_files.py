@@ -268,7 +268,7 @@ def test_text_columns_can_be_left_out(tmp_path):
     ("roles", "message"),
     [
         (ColumnRoles(index="who"), "--index who: a.csv has no such column but 'id', 'x'; choose one of them"),
-        (ColumnRoles(drop=("y",)), "--drop y: no file has such a column"),
+        (ColumnRoles(drop=("y",)), "--drop y: no file has such a column or array"),
     ],
 )
 def test_columns_that_are_not_there_are_refused(tmp_path, roles, message):
@@ -279,7 +279,7 @@ def test_columns_that_are_not_there_are_refused(tmp_path, roles, message):
 
 def test_columns_are_of_tables_alone(tmp_path):
     np.save(tmp_path / "a.npy", NUMBERS)
-    with pytest.raises(UnknownViews, match="--index, --no-index and --drop are for"):
+    with pytest.raises(UnknownViews, match="--drop is for"):
         read_data([tmp_path / "a.npy"], roles=ColumnRoles(drop=("x0",)))
 
 
@@ -416,7 +416,7 @@ def test_one_table_of_numpy_can_be_cut(tmp_path, name):
         ({"a": np.array([["x", "y"]])}, "holds <U1 values"),
         (
             {"a": np.array([[None]])},
-            r"not a file of NumPy arrays that can be read \(it holds Python objects\)",
+            r"not a file of NumPy arrays that can be read \('a' holds Python objects, and --drop a leaves",
         ),
         ({"a": NUMBERS, "samples": SAMPLES[:2]}, "'a' in data.npz has 3 rows and samples has 2 names"),
         ({}, "holds no arrays"),
@@ -618,3 +618,21 @@ def test_numbers_and_words_in_one_column_are_a_mistake(tmp_path, text, message):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
         read_data([tmp_path / "a.csv"])
+
+
+def test_arrays_may_be_left_out(tmp_path):
+    classes = np.array(["a", None, "b"], dtype=object)
+    for y in (classes, np.arange(3)):
+        np.savez(tmp_path / "data.npz", left=NUMBERS, right=NUMBERS, y=y)
+        with pytest.raises(
+            ValueError, match=r"(leave it out with --drop y if it is labels|and --drop y leaves it out)"
+        ):
+            read_data([tmp_path / "data.npz"])
+        found = as_views(*read_data([tmp_path / "data.npz"], roles=ColumnRoles(drop=("y",))))
+        assert found.names == ["left", "right"]
+    for roles, message in (
+        (ColumnRoles(drop=("z",)), "--drop z: no file has such a column or array"),
+        (ColumnRoles(index="y"), "--index and --no-index are for .csv, .tsv and .parquet"),
+    ):
+        with pytest.raises(UnknownViews, match=message):
+            read_data([tmp_path / "data.npz"], roles=roles)

@@ -37,7 +37,10 @@ MEMORY = Checked("size", read_memory_limit, "is no amount of memory: give bytes,
 def column_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a command that say which columns of files are no features."""
     drop = click.option(
-        "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be given several times."
+        "--drop",
+        multiple=True,
+        metavar="COLUMN",
+        help="A column, or an array of an .npz, to leave out; may be given several times.",
     )
     return click.option(
         "--no-index", is_flag=True, help="No column names the samples: the first is a feature too."

@@ -8,7 +8,8 @@ file                holds
                     .csv.gz and .tsv.gz are the same, compressed
 .parquet            a table, likewise; a pandas index names the samples
 .npy                a table, or views as an array (V, n, p)
-.npz                a view in each 2-D array, or one array (V, n, p); ``samples`` may name samples
+.npz                a view in each 2-D array, or one array (V, n, p); ``samples`` may name samples, and
+                    arrays may be left out
 .h5ad, .h5mu        an AnnData or a MuData (:mod:`latentsimplex.inputs.containers`)
 several files       a view each, named by the file. Samples that have names are brought into the
                     order of the first file that names them; without names they are as they come
@@ -94,8 +95,7 @@ def read_data(
     roles = ColumnRoles() if roles is None else roles
     if layer is not None and kinds != [".h5ad"]:
         raise UnknownViews(f"layer={layer!r} is for one .h5ad file: leave it out.")
-    if roles and not any(READERS.get(kind) in (_read_text, _read_parquet) for kind in kinds):
-        raise UnknownViews("--index, --no-index and --drop are for .csv, .tsv and .parquet: leave them out.")
+    _check_roles(roles, kinds)
     if len(paths) > 1:
         if views != "whole":
             raise UnknownViews(
@@ -145,6 +145,15 @@ def _read(
             _check_finite(table, which)
         _warn_repeated(table.index or [], f"samples of {which}", "tables of the fit will repeat that name")
     return found, cut
+
+
+def _check_roles(roles: ColumnRoles, kinds: Sequence[str]) -> None:
+    """Refuse what is said of columns where no file has any."""
+    has_columns = any(READERS.get(kind) in (_read_text, _read_parquet) for kind in kinds)
+    if (roles.no_index or roles.index is not None) and not has_columns:
+        raise UnknownViews("--index and --no-index are for .csv, .tsv and .parquet: leave them out.")
+    if roles.drop and not has_columns and ".npz" not in kinds:
+        raise UnknownViews("--drop is for .csv, .tsv, .parquet and .npz: leave it out.")
 
 
 def list_samples(data: Any) -> set[str]:
@@ -250,7 +259,7 @@ def _read_parquet(path: Path, roles: ColumnRoles, memory_limit: float) -> Found:
 
 
 def _read_numpy(path: Path, roles: ColumnRoles, memory_limit: float) -> Found:
-    return read_arrays(path, _stem(path), memory_limit)
+    return read_arrays(path, _stem(path), memory_limit, roles)
 
 
 def _container_views(path: Path, views: str, layer: str | None, join: str) -> tuple[Found, str]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from latentsimplex.base.types import Array
 from latentsimplex.files.file_faults import check_memory, read_or_explain
+from latentsimplex.inputs.column_roles import ColumnRoles
 from latentsimplex.inputs.named_table import NamedTable
 from latentsimplex.inputs.numbers import NUMBERS
 
@@ -24,10 +25,13 @@ MOST_OF_HEADER = 2**17
 """The bytes at the beginning of an array in a file that may say what it is."""
 
 
-def read_arrays(path: Path, name: str, memory_limit: float) -> dict[str, NamedTable] | Array:
-    """Return a view for each array or, of one with three axes, for each of its tables."""
+def read_arrays(
+    path: Path, name: str, memory_limit: float, roles: ColumnRoles | None = None
+) -> dict[str, NamedTable] | Array:
+    """Return a view for each array that is not left out or, of one with three axes, for each of its tables."""
+    roles = ColumnRoles() if roles is None else roles
     found = read_or_explain(
-        lambda _: _load(path, name, memory_limit),
+        lambda _: _load(path, name, memory_limit, roles),
         path,
         "a file of NumPy arrays",
         "write it with np.save or np.savez",
@@ -39,7 +43,8 @@ def read_arrays(path: Path, name: str, memory_limit: float) -> dict[str, NamedTa
     if not found:
         raise ValueError(f"{path.name} holds no arrays: put a view into it, samples by features.")
     for name, array in found.items():
-        _check_array(array, f"{name!r} in {path.name}", index)
+        drop = f" with --drop {name}" if path.suffix.lower() == ".npz" else ""
+        _check_array(array, f"{name!r} in {path.name}", index, f"leave it out{drop}")
     stacked = [name for name, array in found.items() if array.ndim == 3]
     if stacked and len(found) > 1:
         raise ValueError(
@@ -54,24 +59,35 @@ def read_arrays(path: Path, name: str, memory_limit: float) -> dict[str, NamedTa
     }
 
 
-def _load(path: Path, name: str, memory_limit: float) -> dict[str, np.ndarray]:
+def _load(path: Path, name: str, memory_limit: float, roles: ColumnRoles) -> dict[str, np.ndarray]:
     """Return the arrays in a file by name; a single array has the file's."""
     with open(path, "rb") as file:
         if file.read(2) != b"PK":
-            return {name: _read_array(file, path, os.path.getsize(path), memory_limit)}
+            return {
+                name: _read_array(file, path, os.path.getsize(path), memory_limit, "it holds Python objects")
+            }
         with zipfile.ZipFile(file) as archive:
-            members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-            check_memory(sum(member.file_size for member in members), memory_limit, path)
+            members = {
+                member.filename.removesuffix(".npy"): member
+                for member in archive.infolist()
+                if member.filename.endswith(".npy")
+            }
+            roles.seen.update(members)
+            kept = {own: member for own, member in members.items() if own not in roles.drop}
+            check_memory(sum(member.file_size for member in kept.values()), memory_limit, path)
             found = {}
-            for member in members:
+            for own, member in kept.items():
                 with archive.open(member) as array:
-                    own = member.filename.removesuffix(".npy")
-                    found[own] = _read_array(array, path, member.file_size, memory_limit)
+                    objects = f"{own!r} holds Python objects, and --drop {own} leaves it out"
+                    found[own] = _read_array(array, path, member.file_size, memory_limit, objects)
             return found
 
 
-def _read_array(file: IO[bytes], path: Path, size: int, memory_limit: float) -> np.ndarray:
-    """Return an array that NumPy wrote, once it is known to be no larger than the ``size`` bytes that hold it."""
+def _read_array(file: IO[bytes], path: Path, size: int, memory_limit: float, objects: str) -> np.ndarray:
+    """Return an array that NumPy wrote, once it is known to be no larger than the ``size`` bytes that hold it.
+
+    ``objects`` is what errors say of one that is no array of numbers or text.
+    """
     file.seek(0)
     start = io.BytesIO(file.read(MOST_OF_HEADER))  # a file would set aside whatever length its header claims
     if np.lib.format.read_magic(start) == (1, 0):
@@ -79,7 +95,7 @@ def _read_array(file: IO[bytes], path: Path, size: int, memory_limit: float) -> 
     else:
         shape, _, dtype = np.lib.format.read_array_header_2_0(start)
     if dtype.hasobject:
-        raise ValueError("it holds Python objects")
+        raise ValueError(objects)
     count = math.prod(shape)
     if min(shape, default=1) < 1:
         raise ValueError(f"it holds an array of the shape {shape}, which is empty")
@@ -90,15 +106,15 @@ def _read_array(file: IO[bytes], path: Path, size: int, memory_limit: float) -> 
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _check_array(array: np.ndarray, which: str, index: list[str] | None) -> None:
+def _check_array(array: np.ndarray, which: str, index: list[str] | None, leave_out: str) -> None:
     if array.ndim not in (2, 3):
         axes = "1 axis" if array.ndim == 1 else f"{array.ndim} axes"
         raise ValueError(
-            f"{which} has {axes} and a view has two, samples by features: reshape it, or leave it out if it is labels."
+            f"{which} has {axes} and a view has two, samples by features: reshape it, or {leave_out} if it is labels."
         )
     if array.dtype.kind not in NUMBERS:
         raise ValueError(
-            f"{which} holds {array.dtype} values, and views are numbers: encode it, or leave it out."
+            f"{which} holds {array.dtype} values, and views are numbers: encode it, or {leave_out}."
         )
     if index is not None and len(index) != array.shape[-2]:
         raise ValueError(

@@ -36,7 +36,8 @@ WHOLE_NUMBER = re.compile(r"\s*[+-]?\d+(\.0*)?\s*")
 class ColumnRoles:
     """What the user says of columns: which names the samples (or that none does), and which are left out.
 
-    ``seen`` collects the names of the columns of all files, to find those that no file has.
+    Arrays of an .npz may be left out likewise. ``seen`` collects the names of the columns and arrays of all files, to
+    find those that no file has.
     """
 
     index: str | None = None
@@ -44,13 +45,10 @@ class ColumnRoles:
     drop: tuple[str, ...] = ()
     seen: set[str] = field(default_factory=set)
 
-    def __bool__(self) -> bool:
-        return self.no_index or self.index is not None or bool(self.drop)
-
     def check_dropped(self) -> None:
-        """Refuse a column to leave out that no file has."""
+        """Refuse a column, or an array, to leave out that no file has."""
         if lacking := [name for name in self.drop if name not in self.seen]:
-            raise UnknownViews(f"--drop {lacking[0]}: no file has such a column; look at its name.")
+            raise UnknownViews(f"--drop {lacking[0]}: no file has such a column or array; look at its name.")
 
 
 class Places(NamedTuple):
