@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -631,8 +632,45 @@ def test_arrays_may_be_left_out(tmp_path):
         found = as_views(*read_data([tmp_path / "data.npz"], roles=ColumnRoles(drop=("y",))))
         assert found.names == ["left", "right"]
     for roles, message in (
-        (ColumnRoles(drop=("z",)), "--drop z: no file has such a column or array"),
+        (ColumnRoles(drop=("y", "z")), "--drop z: no file has such a column or array"),
         (ColumnRoles(index="y"), "--index and --no-index are for .csv, .tsv and .parquet"),
     ):
         with pytest.raises(UnknownViews, match=message):
             read_data([tmp_path / "data.npz"], roles=roles)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "s|a|b\np|1|2\n",
+            "was read as one column, 's|a|b', and seems to have vertical bars between columns: put",
+        ),
+        (
+            "s a b\np 1  2\n",
+            "was read as one column, 's a b', and seems to have spaces between columns: put commas",
+        ),
+        ("a b\np 1 2\n", "was read as one column, 'a b', and seems to have spaces between columns"),
+        (
+            '"s;a"\n"p;1,5"\n',
+            "and seems to have semicolons between columns: take away the quotes around its lines",
+        ),
+        (
+            "s,a,b\np;1.5;2.5\n",
+            "has commas between columns, and line 2 seems to have semicolons: put commas in every",
+        ),
+        (
+            "s;a;b\np\t1\t2\n",
+            "has semicolons between columns, and line 2 seems to have tabs: put semicolons in",
+        ),
+        (
+            "s\ta\tb\np,1,2\n",
+            "has tabs between columns, and line 2 seems to have commas: put tabs in every line",
+        ),
+        ("time\n10:30\n", "has no columns of numbers"),
+    ],
+)
+def test_separators_that_are_not_read_are_named(tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_data([tmp_path / "a.csv"])

@@ -29,6 +29,17 @@ from latentsimplex.inputs.named_table import NamedTable
 MISSING = {"", "na", "n/a", "nan", "null", "none"}
 """Cells, in small letters, that say that a number is missing."""
 NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
+SEPARATORS = {
+    ",": "commas",
+    ";": "semicolons",
+    "\t": "tabs",
+    "|": "vertical bars",
+    ":": "colons",
+    " ": "spaces",
+}
+"""What people put between columns."""
+READ = "\t;,"
+"""What is read as such."""
 MOST_LINES, MOST_LETTERS = 10**7, 2**25
 """Of a file, and of a line: a small compressed file may hold text without end."""
 
@@ -46,6 +57,7 @@ def read_text_table(path: Path, roles: ColumnRoles, memory_limit: float) -> Name
         raise ValueError(
             f"{path.name} has no samples: give a line of column names and a line for each sample."
         )
+    _check_separator(header, first, delimiter, path)
     if len(first[1]) == len(header) + 1:  # R leaves out the name of the column of row names
         header = ["", *header]
     places = place_columns(header, roles, path.name)
@@ -100,7 +112,7 @@ def read_text_table(path: Path, roles: ColumnRoles, memory_limit: float) -> Name
 
 def find_delimiter(path: Path) -> str:
     """Return what stands between the names in the first line; where that may be two things, the next line decides."""
-    starts = {mark: [cells for _, cells in islice(read_lines(path, mark), 2)] for mark in "\t;,"}
+    starts = {mark: [cells for _, cells in islice(read_lines(path, mark), 2)] for mark in READ}
     found = [mark for mark, start in starts.items() if start and len(start[0]) > 1]
     if not found:
         return "\t" if ".tsv" in path.name.lower() else ","
@@ -112,6 +124,39 @@ def find_delimiter(path: Path) -> str:
             f"The first line of {path.name} has commas and semicolons: put quotes around names that hold them."
         )
     return fitting[0]
+
+
+def _check_separator(
+    header: Sequence[str], first: tuple[int, Sequence[str]], delimiter: str, path: Path
+) -> None:
+    """Refuse a table whose first sample has one cell as it was read, and as many as columns by another separator."""
+    number, cells = first
+    for mark, called in SEPARATORS.items() if len(cells) == 1 else ():
+        own = _split(cells[0], mark)
+        names = _split(header[0], mark) if len(header) == 1 else list(header)
+        fits = len(names) > 1 and len(own) in (len(names), len(names) + 1)  # R leaves out the first name
+        if not fits or not any(map(_is_value, own)):
+            continue
+        if len(header) > 1:
+            used = SEPARATORS[delimiter]
+            raise ValueError(
+                f"The first line of {path.name} has {used} between columns, and line {number} seems to have {called}: "
+                f"put {used} in every line."
+            )
+        remedy = "take away the quotes around its lines" if mark in READ else "put commas in their place"
+        raise ValueError(
+            f"{path.name} was read as one column, {_quote(header[0])}, and seems to have {called} between columns: "
+            f"{remedy}."
+        )
+
+
+def _split(line: str, mark: str) -> list[str]:
+    return line.split() if mark == " " else line.split(mark)
+
+
+def _is_value(cell: str) -> bool:
+    """Return whether a cell is a number, with a point or a comma."""
+    return bool(NUMBER.fullmatch(cell.replace(",", ".")))
 
 
 def read_lines(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
