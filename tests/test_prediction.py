@@ -229,3 +229,9 @@ def test_new_samples_without_a_name_are_refused(model, data):
         ValueError, match=r"^2 rows of views\[0\] have no name, such as row 1, whose name is None"
     ):
         model.predict(frames)
+
+
+def test_new_samples_in_a_table_of_pyarrow(many, columns):
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(columns).add_prefix("x")
+    assert (many.predict(pyarrow.Table.from_pandas(frame)) == many.predict(frame)).all()

@@ -521,3 +521,21 @@ def test_a_frame_with_samples_keeps_its_categories():
     views = as_views([with_samples(frame, "who")], missing="pairwise")
     assert views.sample_names == ["a", "b", "c", "d"]
     assert views.name_features(0) == ["size", "colour=red", "flag"]
+
+
+@pytest.mark.parametrize("kind", ["Table", "RecordBatch"])
+def test_tables_of_pyarrow_are_read_as_frames_of_pandas(kind):
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"x": [1.5, 2.5, 4.0], "y": [0, 3, 7]}, index=["a", "b", "c"])
+    table = getattr(pyarrow, kind).from_pandas(frame)
+    for data, expected in (
+        (table, frame),
+        ([table, table], [frame, frame]),
+        ({"one": table}, {"one": frame}),
+    ):
+        found, same = as_views(data), as_views(expected)
+        assert (found.names, found.sample_names) == (same.names, ["a", "b", "c"])
+        assert found.name_features(0) == ["x", "y"]
+        assert found.frame_library == "pandas"
+        np.testing.assert_array_equal(found[0], same[0])
+    assert as_views(table, "columns").names == ["x", "y"]

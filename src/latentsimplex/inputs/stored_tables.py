@@ -46,6 +46,10 @@ class StoredTable(Protocol):
         """Return some columns (n, b), as an array or a frame."""
 
 
+OF_PYARROW = ("Table", "RecordBatch")
+"""The tables of pyarrow that are in memory."""
+
+
 @dataclass(frozen=True)
 class MappedTable:
     """A memory-mapped file."""
@@ -192,7 +196,12 @@ def load_stored(part: Any, label: str) -> Any:
 
 
 def collect_frame(frame: Any, label: str) -> Any:
-    """Return a polars LazyFrame once it is computed."""
+    """Return a polars LazyFrame once it is computed, a table of pyarrow as a pandas frame, other data as they are."""
+    if hasattr(frame, "to_pandas") and any(is_instance_of(frame, "pyarrow", name) for name in OF_PYARROW):
+        import_optional("pandas", f"{label}, a table of pyarrow,")
+        return frame.to_pandas()
+    if not (hasattr(frame, "collect") and is_instance_of(frame, "polars", "LazyFrame")):
+        return frame
     try:
         return frame.collect()
     except Exception as error:  # polars has a family of its own for faults of a query

@@ -19,8 +19,9 @@ index that is 0, 1, ..., n - 1 in every view is no names. What has no index, suc
 and so it cannot stand beside views in different orders. Other names raise or, as ``join`` says, the samples that all
 views have are kept, or all samples; a view then has rows for those that are present in it.
 
-A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars). Sparse input and single precision stay. They
-become dense and double one view at a time or, where it is large, a part of it (:mod:`latentsimplex.base.wide_table`).
+A frame is anything with ``columns`` and ``to_numpy`` (pandas, polars), or a table of pyarrow. Sparse input and single
+precision stay. They become dense and double one view at a time or, where it is large, a part of it
+(:mod:`latentsimplex.base.wide_table`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from latentsimplex.base.libraries import FRAME_LIBRARIES, is_instance_of
+from latentsimplex.base.libraries import FRAME_LIBRARIES
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import (
@@ -362,8 +363,7 @@ def open_part(part: Any, label: str) -> Any:
         return anndata_table(part) if is_anndata(part) else part
     if isinstance(part, (str, os.PathLike)) or hasattr(part, "compute"):
         return load_stored(part, label)
-    is_lazy = hasattr(part, "collect") and is_instance_of(part, "polars", "LazyFrame")
-    return collect_frame(part, label) if is_lazy else part
+    return collect_frame(part, label)
 
 
 def _has_missing(table: Any) -> bool:
