@@ -278,10 +278,15 @@ def test_cells_that_inner_left_out_of_a_mudata_are_missing_in_its_results():
     kept = [f"s{i}" for i in np.flatnonzero(present.all(axis=0))]
     assert set(mdata.obs_names[mdata.obs["lsp_labels"].notna()]) == set(kept)
     assert np.isnan(mdata.obsm["X_lsp_memberships_0"]).any(axis=1).sum() == mdata.n_obs - len(kept)
-    with pytest.raises(ValueError, match="lack samples of the model"):
-        write_results(
-            LatentSimplexPosition(join="outer", random_state=0).fit(data), make_mudata({"a": data["v0"]})
-        )
+    model, part = (
+        LatentSimplexPosition(join="outer", random_state=0).fit(data),
+        make_mudata({"a": data["v0"]}),
+    )
+    write_results(model, part)
+    assert part.obs["lsp_labels"].notna().all()
+    other = make_mudata({"a": data["v0"].rename(index={"s0": "x"})})
+    with pytest.raises(ValueError, match="of the data are not in the model, such as 'x'"):
+        write_results(model, other)
 
 
 @pytest.mark.filterwarnings("ignore")

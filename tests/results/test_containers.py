@@ -115,12 +115,35 @@ def test_results_of_a_fit_before_are_replaced(cells, model):
     assert found == mine | {f"X_lsp_memberships_{l}" for l in range(3)}
 
 
+@others_may_warn
+@pytest.mark.parametrize("kept", [[5, 4, 3, 2, 1, 0], [1, 3], [4, 0, 2]], ids=["reordered", "subset", "both"])
+def test_samples_are_matched_by_name(cells, mixed, model, kept):
+    write_results(model, cells)
+    for data in (cells, mixed):
+        part = data[kept].copy()
+        write_results(model, part, "again")
+        assert list(part.obs_names) == [CELLS[i] for i in kept]
+        expected = cells.obs.loc[part.obs_names]
+        assert part.obs["again_labels"].tolist() == expected["lsp_labels"].tolist()
+        assert part.obs["again_confidence"].tolist() == expected["lsp_confidence"].tolist()
+        for l, W in enumerate(model.memberships_):
+            np.testing.assert_array_equal(part.obsm[f"X_again_memberships_{l}"], W[kept])
+
+
 def test_results_of_other_samples_are_refused(cells, model):
-    with pytest.raises(ValueError, match="The data have 5 samples and the model 6"):
-        write_results(model, cells[:5].copy())
-    with pytest.raises(ValueError, match="other names, or another order"):
-        write_results(model, cells[::-1].copy())
-    assert "lsp" not in cells.uns
+    other = cells.copy()
+    other.obs_names = [*CELLS[:4], "x", "y"]
+    with pytest.raises(
+        ValueError, match=r"^2 of the 6 samples of the data are not in the model, such as 'x': give the data"
+    ):
+        write_results(model, other)
+    assert "lsp" not in other.uns
+    twice = made_model([np.ones((6, 1))], [0], sample_names=[*CELLS[:5], "c1"])
+    with pytest.raises(ValueError, match=r"^Several samples of the model have one name"):
+        write_results(twice, cells)
+    unnamed = made_model([np.ones((6, 1))], [0])
+    with pytest.raises(ValueError, match=r"^The data have 5 samples and the model 6, which have no names"):
+        write_results(unnamed, cells[:5].copy())
 
 
 def test_swapped_arguments_are_one_sentence(cells, model):

@@ -30,7 +30,7 @@ import numpy as np
 from latentsimplex._version import __version__
 from latentsimplex.base.atomic_files import whole_file
 from latentsimplex.base.libraries import import_optional
-from latentsimplex.base.wording import show_value
+from latentsimplex.base.wording import count_noun, show_value
 from latentsimplex.files.data_files import read_container
 from latentsimplex.inputs.containers import membership_tables
 from latentsimplex.results.parameters import encode_parameters
@@ -40,7 +40,8 @@ from latentsimplex.results.results import Results, results_of
 def write_results(model: Any, data: Any, key: str = "lsp") -> None:
     """Add what a fit found to the AnnData or MuData that it was fitted to, which changes in place.
 
-    What an earlier fit wrote under the same key is replaced.
+    Samples are matched by name: since the fit, the data may have lost some and changed their order. What an earlier fit
+    wrote under the same key is replaced.
     """
     if not (hasattr(data, "obs") and hasattr(data, "obsm")):
         raise ValueError(
@@ -102,29 +103,29 @@ def _hdf5_errors() -> Iterator[None]:
 def _find_samples(results: Results, data: Any) -> np.ndarray:
     """Return which sample of the model each sample of the data is (n_obs,), -1 for none; ValueError for other data.
 
-    The samples of a fit with ``join`` other than "strict" may be fewer than those of a MuData, or in another order.
+    Samples are matched by name, so that the data may have fewer than the fit, or another order. Only ``join="inner"``
+    leaves out samples that the data have.
     """
-    if results.settings.get("join", "strict") == "strict" or results.sample_names is None:
-        _check_samples(results, data)
-        return np.arange(results.n_samples)
-    place = {str(name): i for i, name in enumerate(results.sample_names)}
-    rows = np.array([place.get(str(name), -1) for name in data.obs_names])
-    if len(np.unique(rows[rows >= 0])) < results.n_samples:
+    own = results.sample_names
+    if own is None and data.n_obs != results.n_samples:
         raise ValueError(
-            "The data lack samples of the model: give the AnnData or MuData that it was fitted to."
-        )
-    return rows
-
-
-def _check_samples(results: Results, data: Any) -> None:
-    if data.n_obs != results.n_samples:
-        raise ValueError(
-            f"The data have {data.n_obs} samples and the model {results.n_samples}: give those it was fitted to."
-        )
-    if results.sample_names is not None and results.sample_names.tolist() != [
-        str(name) for name in data.obs_names
-    ]:
-        raise ValueError(
-            "The samples of the data have other names, or another order, than those of the model: give the data "
+            f"The data have {data.n_obs} samples and the model {results.n_samples}, which have no names: give the data "
             "that it was fitted to."
         )
+    names = list(map(str, data.obs_names))
+    if own is None or names == list(map(str, own)):
+        return np.arange(results.n_samples)
+    place = {str(name): i for i, name in enumerate(own)}
+    if len(place) < len(own):
+        raise ValueError(
+            "Several samples of the model have one name, and the data have others or another order: give the data "
+            "that it was fitted to, as they were."
+        )
+    rows = np.array([place.get(name, -1) for name in names], dtype=np.intp)
+    strange = np.flatnonzero(rows < 0)
+    if len(strange) and (results.settings.get("join") != "inner" or len(strange) == len(rows)):
+        raise ValueError(
+            f"{len(strange)} of the {count_noun(len(rows), 'sample')} of the data are not in the model, such as "
+            f"{names[strange[0]]!r}: give the data that it was fitted to, or some of their samples."
+        )
+    return rows
