@@ -48,6 +48,17 @@ def test_soft_links_change_nothing_here():
 
 def test_more_parted_samples_than_clusters():
     with pytest.raises(
-        ValueError, match="2 clusters cannot keep apart: give min_clusters, and n_clusters if"
+        ValueError,
+        match="2 clusters cannot keep apart, such as c and d: give min_clusters, and n_clusters if",
     ):
-        assign_apart(np.zeros((3, 2)), np.array([[0, 1], [0, 2], [1, 2]]))
+        assign_apart(np.zeros((3, 2)), np.array([[0, 1], [0, 2], [1, 2]]), ["a and b", "c and d", "e and f"])
+
+
+@pytest.mark.parametrize(
+    ("names", "pair"), [(None, "(0|1) and 3"), (["anna", "bert", "carl", "dora"], "(anna|bert) and dora")]
+)
+def test_a_link_that_cannot_be_kept_is_named(names, pair):
+    """By its own samples, also where others are tied to them."""
+    known = Known(NONE, np.full(4, -1), hard((2, 3)), hard((0, 1), (0, 3), (1, 3)), names)
+    with pytest.raises(ValueError, match=f"cannot keep apart, such as {pair}: give"):
+        keep_to_links(np.full((4, 2), 0.5), known)

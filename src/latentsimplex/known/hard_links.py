@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
@@ -34,14 +36,15 @@ def keep_to_links(W: Array, known: Known) -> Array:
     shared /= shared.sum(axis=1, keepdims=True)
     parted = group[cannot]
     if len(parted):
-        shared = part_rows(shared, logs, parted)
+        links = [f"{known.name_sample(i)} and {known.name_sample(j)}" for i, j in cannot.tolist()]
+        shared = part_rows(shared, logs, parted, links)
     alone = (sizes[group] == 1) & ~np.isin(group, parted)
     return np.where(alone[:, None], W, shared[group])
 
 
-def part_rows(rows: Array, logs: Array, parted: Indices) -> Array:
+def part_rows(rows: Array, logs: Array, parted: Indices, links: Sequence[str]) -> Array:
     """Return rows of memberships, those of parted samples zero where the other was assigned, and normalised."""
-    chosen = assign_apart(logs, parted)
+    chosen = assign_apart(logs, parted, links)
     rows = rows.copy()
     for a, b in np.vstack([parted, parted[:, ::-1]]).tolist():
         rows[a, chosen[b]] = 0.0
@@ -51,10 +54,12 @@ def part_rows(rows: Array, logs: Array, parted: Indices) -> Array:
     return rows / rows.sum(axis=1, keepdims=True)
 
 
-def assign_apart(logs: Array, parted: Indices) -> dict[int, int]:
+def assign_apart(logs: Array, parted: Indices, links: Sequence[str]) -> dict[int, int]:
     """Return a cluster for each parted sample, no two parted ones alike, probable ones first; ValueError if none is.
 
-    >>> assign_apart(np.log(np.array([[0.9, 0.1], [0.6, 0.4]])), np.array([[0, 1]]))
+    ``links`` is what the error calls each parted pair.
+
+    >>> assign_apart(np.log(np.array([[0.9, 0.1], [0.6, 0.4]])), np.array([[0, 1]]), ["0 and 1"])
     {0: 0, 1: 1}
     """
     others: dict[int, set[int]] = {}
@@ -65,7 +70,8 @@ def assign_apart(logs: Array, parted: Indices) -> dict[int, int]:
     order = sorted(others, key=lambda a: (-len(others[a]), a))
     choices = {a: np.argsort(-logs[a], kind="stable").tolist() for a in order}
     tried = dict.fromkeys(order, 0)
-    place = steps = 0
+    place = steps = deepest = 0
+    stuck = 0, 0
     while place < len(order):
         a, g = order[place], logs.shape[1]
         steps += 1
@@ -77,12 +83,15 @@ def assign_apart(logs: Array, parted: Indices) -> dict[int, int]:
             tried[a] += 1
             place += 1
             continue
+        if place > deepest:  # the first sample without a cluster, then those farther on
+            deepest, stuck = place, (a, next(b for b in others[a] if b in chosen))
         tried[a] = 0
         place -= 1
         if place < 0 or steps > MOST_STEPS:
+            link = np.flatnonzero((np.sort(parted, axis=1) == sorted(stuck)).all(axis=1))[0]
             raise ValueError(
-                f"cannot_link parts samples that {g} clusters cannot keep apart: give min_clusters, and "
-                "n_clusters if it is given, a larger number, or these links a finite weight."
+                f"cannot_link parts samples that {g} clusters cannot keep apart, such as {links[link]}: give "
+                "min_clusters, and n_clusters if it is given, a larger number, or these links a finite weight."
             )
         chosen.pop(order[place])
     return dict(sorted(chosen.items()))

@@ -67,12 +67,13 @@ NO_LINKS = Links(np.empty((0, 2), dtype=np.intp), np.empty(0))
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of n samples: the names of classes, the class of each sample or -1, and links."""
+    """What is known of n samples: the names of classes, the class of each sample or -1, links, and names of samples."""
 
     classes: np.ndarray
     labels: Indices
     must: Links = field(default=NO_LINKS)
     cannot: Links = field(default=NO_LINKS)
+    names: list[str] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -88,6 +89,10 @@ class Known:
     def one_hot(self) -> Array:
         """The classes as rows (n, C), of zeros where unknown."""
         return (self.labels[:, None] == np.arange(len(self.classes))).astype(float)
+
+    def name_sample(self, row: int) -> str:
+        """Return the name of a sample, its position where samples have no names."""
+        return str(row) if self.names is None else self.names[row]
 
 
 def read_known(y: Any, must_link: Any, cannot_link: Any, views: Views) -> Known | None:
@@ -105,7 +110,7 @@ def read_known(y: Any, must_link: Any, cannot_link: Any, views: Views) -> Known 
     if not len(classes) and not len(must.pairs) and not len(cannot.pairs):
         return None
     check_consistent(must, cannot, views)
-    return Known(classes, labels, must, cannot)
+    return Known(classes, labels, must, cannot, views.sample_names)
 
 
 def read_classes(y: Any, views: Views) -> tuple[np.ndarray, Indices]:
