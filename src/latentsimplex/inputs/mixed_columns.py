@@ -128,7 +128,7 @@ def learn_encoding(name: str, values: np.ndarray) -> ColumnEncoding:
     found, codes = np.unique(known, return_inverse=True)
     levels, n = found.tolist(), len(codes)
     if _are_names(levels, n):
-        if are_typed_numbers(known):
+        if are_typed_numbers(known.tolist()):
             raise ValueError(
                 f"The column {name!r} has {len(levels)} different texts in {n} samples, which are nearly all numbers, "
                 f"such as {show_value(levels[0])}: turn them into numbers, or leave the column out."
