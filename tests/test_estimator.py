@@ -228,6 +228,23 @@ def test_score_is_the_loss_negated(model):
     assert model.score() == model.score(data) == model.score(data, THREE) == -model.loss_
 
 
+def test_the_score_is_highest_for_one_cluster():
+    """So that GridSearchCV would choose too few: the docstring says what to do instead."""
+    corners = [
+        6 * np.eye(4, 3)[np.arange(80) % 4] + draw
+        for draw in np.random.default_rng(0).normal(size=(2, 80, 3))
+    ]
+    scores = {
+        k: LatentSimplexPosition(k, min_clusters=k, n_init=1, random_state=0).fit(corners).score()
+        for k in (1, 2, 4)
+    }
+    assert scores[1] == max(scores.values())
+    found = LatentSimplexPosition(n_init=1, random_state=0).fit(corners)
+    assert found.n_clusters_.tolist() == [4]
+    assert found.evidence_[0].argmax() == 3
+    assert "GridSearchCV" in LatentSimplexPosition.__doc__
+
+
 def test_there_is_no_score_of_other_data(model):
     with pytest.raises(ValueError, match=r"The data have 4 views of 12 samples .* give the data of the fit"):
         model.score([X[:12] for X in VIEWS])

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from latentsimplex.auto.cluster_tree import Level
 from latentsimplex.base.types import Array
 from latentsimplex.engines.dask_stages import run_on_cluster
+from latentsimplex.inputs.column_groups import is_word
 from latentsimplex.known.findings import KnownFindings
 from latentsimplex.known.known_samples import Given
 from latentsimplex.options import PAPER, check_settings, resolve_options
@@ -39,7 +40,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     ----------
     n_clusters, n_patterns : "auto" or int
         The most clusters of a pattern, and the most patterns. "auto" is as many as the data show: up to ten patterns
-        and, among more than 12 views or with a similarity of your own, up to ten clusters.
+        and, among more than 12 views or with a similarity of your own, up to ten clusters. ``GridSearchCV`` chooses no
+        number of clusters, for ``score`` prefers few, and one most of all: take "auto", and look at ``evidence_``.
     min_clusters : int
         The fewest clusters where there are any; ``n_clusters = min_clusters = k`` is exactly k.
     views : "whole", "columns", "discover", one label per column, or a dict
@@ -317,10 +319,9 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         self.results_ = results
         for attribute, name in FITTED.items():
             setattr(self, attribute, getattr(results, name))
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if results.feature_names is not None:
             self.feature_names_in_ = results.feature_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         return self
 
     @property
@@ -347,8 +348,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
     def score(self, X: Any = None, y: Any = None) -> float:
         """Return how well the model fits: the loss, negated, so that higher is better.
 
-        It compares fits to the same data with the same similarity, divergence and response, such as those of several
-        seeds. Losses of other fits are in other units (``stages_`` says what a fit used), and new samples have no loss.
+        It compares fits to the same data with the same number of clusters, similarity, divergence and response, such as
+        those of several seeds. Losses of other fits are in other units (``stages_``), and new samples have no loss.
         ``X`` may be left out; where given it must be the data of the fit. ``y`` is ignored.
         """
         if X is not None:
@@ -366,9 +367,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.similarity, Precomputed) or (
-            isinstance(self.similarity, str) and self.similarity == "precomputed"
-        )
+        similarity = self.similarity
+        tags.input_tags.pairwise = is_word(similarity, "precomputed") or isinstance(similarity, Precomputed)
         tags.input_tags.sparse = True
         return tags
 
