@@ -235,3 +235,14 @@ def test_new_samples_in_a_table_of_pyarrow(many, columns):
     pyarrow = pytest.importorskip("pyarrow")
     frame = pd.DataFrame(columns).add_prefix("x")
     assert (many.predict(pyarrow.Table.from_pandas(frame)) == many.predict(frame)).all()
+
+
+def test_the_pattern_of_columns_of_noise_may_be_the_heaviest():
+    """As the docstring of predict_memberships says, which also says how to name another."""
+    rng = np.random.default_rng(0)
+    signal = 4.0 * (np.arange(120)[:, None] % 3 == np.arange(12) % 3)
+    table = np.hstack([signal, np.zeros((120, 30))]) + rng.normal(size=(120, 42))
+    model = LatentSimplexPosition(views="columns", **QUICK).fit(table)
+    assert (model.predict_memberships(table[:2]) == 1).all()
+    assert model.predict_memberships(table[:2], pattern=model.view_patterns_[0]).shape == (2, 2)
+    assert "view_patterns_[v]" in model.predict_memberships.__doc__

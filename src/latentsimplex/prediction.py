@@ -182,7 +182,9 @@ class PlacesNewData:
         ----------
         X : views of new samples, as for ``predict``
         pattern : int or None
-            A live pattern's index; None is the heaviest.
+            A live pattern's index. None is 0, the heaviest, which most views follow. With ``views="columns"`` that is
+            often the pattern of noise, with a single cluster: ``n_clusters_`` says how many each pattern has, and
+            ``view_patterns_[v]`` is the pattern of view v.
         return_unlike : bool
             Return also whether each sample (m,) is unlike anything that the views of the pattern had seen. The farther
             it is, the nearer its memberships are to the shares of the clusters, which are also those of a
