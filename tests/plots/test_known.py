@@ -1,6 +1,7 @@
 """Labels and links by how probable it is that they are wrong."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from made_model import random_model
 from plots.drawn import said
 
 
-def drawn(n_links=2, **changes):
+def drawn(n_links=2, height=4, **changes):
     results = random_model(12, 2, 3, seed=1).results_
     labels = np.array([0, 0, 1] + [-1] * 9)
     known = KnownFindings(
@@ -30,7 +31,7 @@ def drawn(n_links=2, **changes):
         label_error=0.1,
         link_error=0.1,
     )
-    return plot_known(replace(results, known=replace(known, **changes)), ax=panels(1, 1, 6, 4)[1][0, 0])
+    return plot_known(replace(results, known=replace(known, **changes)), ax=panels(1, 1, 6, height)[1][0, 0])
 
 
 def test_each_class_and_kind_of_link_has_a_row_and_doubtful_ones_are_named():
@@ -60,3 +61,13 @@ def test_many_links_are_cut_and_the_figure_says_so():
 def test_a_fit_without_labels_has_nothing_to_draw():
     with pytest.raises(ValueError, match="neither labels nor links"):
         plot_known(random_model(5, 1, 2))
+
+
+def test_names_do_not_lie_on_one_another():
+    changes = {"label_doubts": np.array([0.9, 0.9, 0.9] + [np.nan] * 9), "link_doubts": np.full(6, 0.95)}
+    ax = drawn(6, height=3.3, together=np.arange(6) < 3, **changes)  # as high as a figure of its own
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
+    assert len(boxes) == 9
+    for one, other in combinations(boxes, 2):
+        assert not one.overlaps(other)

@@ -46,3 +46,12 @@ def test_starts_are_numbered_whole(ax, n, numbers):
 def test_starts_that_agree_look_alike(ax):
     plot_loss(np.array([3.0, 2.0]), np.array([1000.0, 1000.01]), ax=ax)
     assert ax.child_axes[1].get_ylim() == (0, 1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 40])
+def test_steps_are_whole(ax, n):
+    plot_loss(np.linspace(3, 2, n), ax=ax)
+    ax.figure.canvas.draw()
+    steps = ax.get_xticks()
+    assert 0 in steps
+    assert (steps == steps.round()).all()

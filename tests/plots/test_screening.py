@@ -109,6 +109,18 @@ def test_maxima_that_chance_explains_are_grey():
     assert len(set(quiet[:3])) == 1
 
 
+@pytest.mark.parametrize("n", [2, 8])
+def test_the_legend_of_maxima_is_whole_and_beside_the_bars(n):
+    some = np.linspace(0.2, 0.6, n)
+    names = [f"a covariate of a long name {k}" for k in range(n)]
+    ax = plot_maxima(names, some, some, some, some > 0.3, cut_off=0.25)
+    ax.figure.canvas.draw()
+    legend, figure, panel = ax.get_legend().get_window_extent(), ax.figure.bbox, ax.get_window_extent()
+    assert figure.x0 <= legend.x0 < legend.x1 <= figure.x1
+    assert figure.y0 <= legend.y0 < legend.y1 <= figure.y1
+    assert legend.x0 >= panel.x1
+
+
 def test_top_views_stand_side_by_side():
     blocks = [np.array([[0.5, 0.4], [0.1, 0.0]]), np.array([[0.2], [0.3]])]
     ax = plot_top_views(["a", "b"], blocks)

@@ -117,13 +117,16 @@ def _name(samples: np.ndarray) -> list[str]:
 def _draw_row(ax: Axes, place: int, row: Row) -> None:
     """Draw the dots of a row, spread so that few lie on one another, and name those that are probably wrong."""
     # steps of the golden ratio leave no two neighbours at one height, whatever their number
-    heights = place + HALF * (2 * (np.arange(len(row.doubts)) * 0.618034 % 1) - 1)
+    spread = 2 * (np.arange(len(row.doubts)) * 0.618034 % 1) - 1
+    named = np.flatnonzero(row.doubts > DOUBTFUL)[:MOST_NAMES]
+    spread[named] = np.linspace(-1, 1, len(named)) if len(named) > 1 else 0.0  # names need a line each
+    heights = place + HALF * spread
     for k in np.unique(row.clusters).tolist():
         colour, marker = (QUIET, "o") if k < 0 else cluster_style(k)
         own = row.clusters == k
         style: dict[str, Any] = {"color": colour, "marker": marker, "edgecolor": ink(ax), "linewidth": 0.3}
         ax.scatter(row.doubts[own], heights[own], s=18, clip_on=False, **style)
-    for i in np.flatnonzero(row.doubts > DOUBTFUL)[:MOST_NAMES].tolist():
+    for i in named.tolist():
         side = -1 if row.doubts[i] > 0.75 else 1
         name = shorten_middle(row.names[i], NAME_LETTERS)
         beside: dict[str, Any] = {"xytext": (5 * side, 0), "textcoords": "offset points", "va": "center"}

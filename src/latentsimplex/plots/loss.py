@@ -91,7 +91,7 @@ def _draw_curve(ax: Axes, losses: Array) -> None:
     marker = "o" if len(losses) <= MOST_MARKED else ""
     ax.plot(np.arange(len(losses)), losses, color=OKABE_ITO[0], marker=marker, markersize=3.5)
     ax.set(xlabel="step", ylabel="loss")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.ticklabel_format(axis="y", style="plain", useOffset=False)
     remove_frame(ax)
 

@@ -15,6 +15,7 @@ from latentsimplex.plots.marks import (
     NAME_LETTERS,
     draw_borders,
     draw_colour_bar,
+    draw_legend_beside,
     draw_table,
     faint_line,
     make_legend_dot,
@@ -163,7 +164,7 @@ def plot_maxima(
     -------
     Axes
     """
-    ax = axes_or_new(ax)
+    ax = axes_or_new(ax, 6.4, float(np.clip(1.2 + 0.32 * len(names), 2.4, 12)))
     rows = np.arange(len(names))
     ax.barh(rows, largest, height=0.7, color=[OKABE_ITO[5] if flag else QUIET for flag in notable])
     ax.scatter(thresholds, rows, marker="|", s=110, c=ink(ax), linewidths=2, label="permuted, 95%", zorder=3)
@@ -173,7 +174,7 @@ def plot_maxima(
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set(title=title, xlabel="NMI")
     ax.set_xlim(0, 1.05 * max(cut_off, *largest, *thresholds, *baselines))
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, fontsize=8, frameon=False)
+    draw_legend_beside(ax, "")
     return ax
 
 
