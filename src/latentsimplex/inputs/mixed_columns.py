@@ -18,6 +18,7 @@ Text that is nearly all numbers, typed as Python does not read them, is taken as
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, NamedTuple
 
@@ -161,11 +162,13 @@ def are_typed_numbers(texts: Sequence[str]) -> bool:
     >>> are_typed_numbers(["0,35", "<0.5", "1 234", "0,4"]), are_typed_numbers(["<18", "18-30", ">30"])
     (True, False)
     """
-    found = [match for match in map(TYPED_NUMBER.fullmatch, texts) if match]
-    if not found or len(found) < NEARLY_ALL * len(texts):
+    counts = Counter(texts)
+    found = [match for match in map(TYPED_NUMBER.fullmatch, counts) if match]
+    n_numbers = sum(counts[match[0]] for match in found)
+    if n_numbers < NEARLY_ALL * len(texts):
         return False
-    fewest = FEWEST_NUMBERS if len(found) == len(texts) else FEWEST_BESIDE_WORDS
-    return len({match[0] for match in found if match["bound"] is None}) >= fewest
+    fewest = FEWEST_NUMBERS if n_numbers == len(texts) else FEWEST_BESIDE_WORDS
+    return sum(match["bound"] is None for match in found) >= fewest
 
 
 def reads_as_number(text: str) -> bool:
