@@ -197,10 +197,10 @@ def load_stored(part: Any, label: str) -> Any:
 
 def collect_frame(frame: Any, label: str) -> Any:
     """Return a polars LazyFrame once it is computed, a table of pyarrow as a pandas frame, other data as they are."""
-    if hasattr(frame, "to_pandas") and any(is_instance_of(frame, "pyarrow", name) for name in OF_PYARROW):
+    if any(is_instance_of(frame, "pyarrow", name) for name in OF_PYARROW):
         import_optional("pandas", f"{label}, a table of pyarrow,")
         return frame.to_pandas()
-    if not (hasattr(frame, "collect") and is_instance_of(frame, "polars", "LazyFrame")):
+    if not is_instance_of(frame, "polars", "LazyFrame"):
         return frame
     try:
         return frame.collect()

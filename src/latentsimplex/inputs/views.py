@@ -363,7 +363,7 @@ def open_part(part: Any, label: str) -> Any:
         return anndata_table(part) if is_anndata(part) else part
     if isinstance(part, (str, os.PathLike)) or hasattr(part, "compute"):
         return load_stored(part, label)
-    return collect_frame(part, label)
+    return collect_frame(part, label) if hasattr(part, "collect") or hasattr(part, "to_pandas") else part
 
 
 def _has_missing(table: Any) -> bool:
