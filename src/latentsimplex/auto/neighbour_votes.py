@@ -22,7 +22,6 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto.cluster_tree import ClusterTree
-from latentsimplex.base.arrays import sum_by_label
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.neighbours.neighbour_graphs import join_neighbours, leaving_share
@@ -104,7 +103,7 @@ def count_votes(neighbours: Sequence[Indices], labels: np.ndarray, workers: Work
     halves = [_votes([near[:, start::2] for near in neighbours], labels, g, workers) for start in (0, 1)]
     votes = halves[0] + halves[1]
     shares = np.bincount(labels, minlength=g) / len(labels)
-    A = sum_by_label(votes, labels) + PRIOR_VOTES / g
+    A = np.array([votes[labels == k].sum(axis=0) for k in range(g)]) + PRIOR_VOTES / g
     A /= A.sum(axis=1, keepdims=True)
     chunks = [slice(start, start + COUNTED) for start in range(0, len(labels), COUNTED)]
 

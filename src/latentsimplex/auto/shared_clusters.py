@@ -214,9 +214,10 @@ class ViewGroups:
     def merge(self, most_groups: int) -> list[Members]:
         """Return groups of views that share their clusters."""
         alone = [(v,) for v in range(len(self.tables))]
-        list(self.workers.map(self._grow_on_some, alone))
-        # of very many samples each search has the threads for itself
-        trees = list(self.workers.map(self.tree, alone, threaded=len(self.tables[0]) <= COMPARED))
+        is_large = len(self.tables[0]) > COMPARED
+        if is_large:  # searches of some samples share the threads, and each search of all has them for itself
+            list(self.workers.map(self._grow_on_some, alone))
+        trees = list(self.workers.map(self.tree, alone, threaded=not is_large))
         groups = self._unite(
             [v for v, tree in zip(alone, trees, strict=True) if tree.n_clusters > 1], most_groups
         )

@@ -1,4 +1,4 @@
-"""Functions of arrays that the rest uses throughout; those that NumPy and torch name differently take tensors too."""
+"""Functions that NumPy and torch name differently, so that the rest is written once for arrays and tensors."""
 
 from __future__ import annotations
 
@@ -120,15 +120,6 @@ def softmax(x: Any) -> Any:
 def sigmoid(x: Any) -> Any:
     """Return 1 / (1 + exp(-x))."""
     return x.sigmoid() if is_tensor(x) else special.expit(x)
-
-
-def sum_by_label(X: Array, labels: np.ndarray) -> Array:
-    """Return the sums (g, p) of the rows (n, p) of each label; labels 0, 1, ... that no row has sum to 0.
-
-    >>> sum_by_label(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 0])).tolist()
-    [[6.0, 8.0], [3.0, 4.0]]
-    """
-    return np.column_stack([np.bincount(labels, weights=x) for x in X.T])
 
 
 def has_missing(X: Any) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from latentsimplex.base.arrays import sum_by_label
 from latentsimplex.base.kmeans import kmeans_from
 from latentsimplex.base.threads import one_blas_thread
 from latentsimplex.base.types import Array
@@ -105,7 +104,8 @@ def match_labels(labels: np.ndarray, W: Array) -> np.ndarray:
     >>> match_labels(np.array([1, 1, 0]), np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])).tolist()
     [0, 0, 1]
     """
-    _, columns = linear_sum_assignment(-sum_by_label(W, labels))
+    mass = np.column_stack([np.bincount(labels, weights=w) for w in W.T])
+    _, columns = linear_sum_assignment(-mass)
     return columns[labels]
 
 
