@@ -194,6 +194,9 @@ def many_samples() -> Figure:
         ax.loglog(samples, values[-1] * samples / samples[-1], "--", color="0.6", label="in proportion")
         ax.set(xlabel="samples", ylabel=label)
         ax.set_xticks(samples, [f"{n:,.0f}" for n in samples])
+        low, high = ax.get_ylim()
+        ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500) if low <= tick <= high]
+        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
     axes[0, 0].legend(frameon=False, fontsize=8)
     return figure
