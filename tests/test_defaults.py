@@ -11,6 +11,7 @@ from latentsimplex.similarity import AutoDiffusion
 from problems import same_partition
 
 SEEDS = range(3)
+MORE_SEEDS = range(20)
 
 
 def fitted(data, n_clusters=6, n_patterns=3, **settings):
@@ -95,10 +96,10 @@ def test_clusters_of_any_shape():
 # The paper's first table
 
 
-def scores(setting, n_clusters, n_samples=400):
-    """Return the NMI and the number of clusters of three seeds, and the NMI that the Bayes rule would have."""
+def scores(setting, n_clusters, n_samples=400, seeds=SEEDS):
+    """Return the NMI and the number of clusters of some seeds, and the NMI that the Bayes rule would have."""
     found, best, counts = [], [], []
-    for seed in SEEDS:
+    for seed in seeds:
         data = single_view(setting, n_samples, random_state=seed)
         model = fitted(data.views, n_clusters, n_patterns=1, random_state=seed)
         found.append(normalized_mutual_info_score(data.labels[0], model.labels_))
@@ -118,14 +119,15 @@ def scores(setting, n_clusters, n_samples=400):
     ],
 )
 def test_two_clusters_are_told_apart_nearly_as_well_as_can_be(setting, gap):
-    found, best, _ = scores(setting, 2)
+    found, best, _ = scores(setting, 2, seeds=MORE_SEEDS)
     assert found > best - gap
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", list("bcde"))
 def test_two_clusters_are_two_with_room_for_six(setting):
-    assert scores(setting, 6)[2] == [2, 2, 2]
+    counts = scores(setting, 6, seeds=MORE_SEEDS)[2]
+    assert counts.count(2) >= 0.9 * len(counts)
 
 
 # What does not matter

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
-from latentsimplex import LatentSimplexPosition
+from latentsimplex import LatentSimplexPosition, split_stages, stages
+from latentsimplex.fitting import Fitting
 from latentsimplex.options import LANDMARKS, QUICK, resolve_options
 from latentsimplex.pairs.memory_budget import FitSize, choose_storage, estimate_bytes
 from latentsimplex.uncertainty import pair_brier
@@ -32,6 +33,23 @@ def test_landmarks_give_the_patterns_and_clusters_of_all_samples(seed):
     pattern = int(by_all.view_patterns_[0])
     briers = [pair_brier(model.coassignment(pattern=pattern), truth[0]) for model in (by_all, by_some)]
     assert briers[1] <= 1.05 * briers[0] + 1e-3
+
+
+def test_memory_is_estimated_for_the_samples_whose_pairs_are_read(monkeypatch):
+    """These are as many whatever the number of landmarks."""
+    read, estimated = [], []
+    take, measure = Fitting.take_samples, stages.measure_size
+    monkeypatch.setattr(
+        Fitting, "take_samples", lambda self, rows: read.append(len(rows)) or take(self, rows)
+    )
+    monkeypatch.setattr(
+        stages, "measure_size", lambda *given: estimated.append(measure(*given)) or estimated[-1]
+    )
+    monkeypatch.setattr(split_stages, "REFINED_BY", 300)
+    monkeypatch.setattr(stages, "REFINED_BY", 300)
+    LatentSimplexPosition(random_state=0, n_landmarks=120).fit(two_patterns(600, k=(3, 2))[0])
+    assert read == [300]
+    assert estimated[0].n_samples == 300
 
 
 def test_very_many_samples_are_fitted_by_landmarks():

@@ -333,11 +333,10 @@ def count_believed(
     fitting: Fitting, reading: Reading, informative: Indices, members: list[Indices], found: list[int]
 ) -> list[int]:
     """Return how many clusters of each pattern, of those found, are believed, by some of the views that follow it."""
-    chosen = [informative[own[sample_rows(len(own), MOST_VIEWS)]] for own in members]
-    tables = [[fitting.views.table_of_all(int(v)) for v in own] for own in chosen]
+    chosen = [informative[own[sample_rows(len(own), MOST_VIEWS)]].tolist() for own in members]
     assert isinstance(reading.kernel, AutoDiffusion)
-    divergence = DIVERGENCES[reading.choices.divergence]
-    return count_believed_clusters(tables, found, reading.kernel, divergence, fitting.workers)
+    divergence, load = DIVERGENCES[reading.choices.divergence], fitting.views.table_of_all
+    return count_believed_clusters(load, chosen, found, reading.kernel, divergence, fitting.workers)
 
 
 def wants_refinement(found: Found) -> bool:

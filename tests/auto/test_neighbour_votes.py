@@ -44,9 +44,9 @@ def test_votes_of_several_views_count_for_what_they_predict():
 
 def test_a_pool_is_between_two_memberships():
     one, other = np.array([[0.9, 0.1]]), np.array([[0.6, 0.4]])
-    assert 0.6 < pool(one, other)[0, 0] < 0.9
-    np.testing.assert_allclose(pool(one, one), one)
-    assert pool(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])).sum() == pytest.approx(1)
+    assert 0.6 < pool(one, other, 1 / 3)[0, 0] < pool(one, other, 1 / 2)[0, 0] < 0.9
+    np.testing.assert_allclose(pool(one, one, 1 / 3), one)
+    assert pool(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), 1 / 2).sum() == pytest.approx(1)
 
 
 def test_em_that_overturns_or_empties_clusters_is_not_followed():
@@ -92,20 +92,23 @@ def test_a_sample_has_no_more_votes_than_its_cluster_has_others():
     assert W.max(axis=1).min() > 0.95
 
 
-def test_memberships_in_a_rare_cluster_are_by_its_tail():
+def test_memberships_in_a_rare_cluster_are_pooled_with_those_by_its_tail():
     """Of eight samples the last two were cut off from the first six, of which the first four are a cluster."""
     labels, W = np.array([0, 0, 0, 0, 1, 1, 2, 2]), np.full((8, 3), [0.6, 0.3, 0.1])
     sureness = np.array([0.0, 0.0, 0.0, 0.2, 0.0, 0.0, 0.9, 0.8])
     rare = Split(np.repeat([0, 1], [6, 2]), 4.0, 3.0, 1.3, "as they are", False, sureness=sureness)
-    other = Split(np.repeat([0, 1], [4, 2]), 4.0, 3.0, 1.3, "as they are", False)
-    nodes = [Node(np.arange(8), -1, rare), Node(np.arange(6), 0, other), Node(np.array([6, 7]), 0, None)]
-    nodes += [Node(np.arange(4), 1, None), Node(np.array([4, 5]), 1, None)]
+    nodes = [Node(np.arange(8), -1, rare), Node(np.arange(6), 0, None), Node(np.array([6, 7]), 0, None)]
     tree = ClusterTree([Level(labels, 1.0)], np.zeros(3), nodes, "as they are", False, 1.3)
     placed = place_rare(W, tree)
-    np.testing.assert_allclose(placed[:, 2], sureness)
     np.testing.assert_allclose(placed.sum(axis=1), 1)
     np.testing.assert_allclose(placed[:, 0] / placed[:, 1], 2)
+    np.testing.assert_allclose(placed[:6][sureness[:6] == 0, 2], 0, atol=1e-9)
+    assert 0.1 < placed[7, 2] < 0.8
+    assert placed[6, 2] > placed[7, 2]
     assert (W[0] == [0.6, 0.3, 0.1]).all()
+    # a sample that votes and EM are certain of keeps a row that adds up to 1
+    certain = place_rare(np.eye(3)[labels], tree)
+    np.testing.assert_allclose(certain.sum(axis=1), 1)
     # a group that was cut further, or was not taken, changes nothing
     further = ClusterTree(
         [Level(np.array([0, 0, 0, 0, 1, 1, 2, 3]), 1.0)], np.zeros(4), nodes, "", False, 1.3

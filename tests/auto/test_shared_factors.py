@@ -40,7 +40,8 @@ def split(X):
 
 def count(tables, most, kernel=BROAD):
     with Workers(1) as workers:
-        return count_believed_clusters([tables], [most], kernel, FORWARD, workers)[0]
+        views = [range(len(tables))]
+        return count_believed_clusters(lambda v: tables[v], views, [most], kernel, FORWARD, workers)[0]
 
 
 def test_missing_cells_are_0_and_do_not_move_others():

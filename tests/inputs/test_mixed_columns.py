@@ -102,6 +102,8 @@ CATEGORIES = {
     "genotypes": ["0/0", "0/1", "1/1"],
     "versions": ["1.2.3", "1.2.4", "2.0.0"],
     "words": ["red", "blue"],
+    "codes": [*(f"{code}.{part}" for code in range(250, 260) for part in range(2)), "V58.6"],
+    "houses": [*map(str, range(1, 20)), "12a"],
 }
 
 

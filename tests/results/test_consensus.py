@@ -102,6 +102,9 @@ def test_clusters_that_were_asked_for_against_the_evidence_count_as_much_as_it_l
     np.testing.assert_allclose(u, [0.75 * np.exp(-1.2), 1])
     u = weigh_views(np.array([0, 1]), [halves, thirds], unlikely)  # of two, one is less so
     np.testing.assert_allclose(u, [0.75 * np.exp(-12), 1])
+    # further clusters than evidence is listed for have no more of it
+    u = weigh_views(np.array([0, 1]), [halves, thirds], [np.array([0, -0.1]), np.array([0, -0.1])])
+    np.testing.assert_allclose(u, [0.75, 1])
     # no evidence is known where clusters were not found by splits, and none is needed for a single cluster
     assert weigh_views(np.array([0, 1]), [halves, halves], [np.empty(0), np.empty(0)]).tolist() == [1, 1]
     assert weigh_views(

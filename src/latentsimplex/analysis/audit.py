@@ -93,8 +93,9 @@ def consensus_weights(model: Any, by: str = "view") -> Array:
     ----------
     model : fitted LatentSimplexPosition
     by : "view", "pairs", "pattern" or "evidence"
-        "view" counts each view once, as the paper does. "pairs" counts the pairs that its clusters part, as default
-        fits of a few views do (:func:`latentsimplex.results.consensus.weigh_views`). "pattern" counts each pattern
+        "view" counts each view once, as the paper does. "pairs" counts the pairs that its clusters part, fewer where
+        these were asked for against the evidence, as default fits of a few views do
+        (:func:`latentsimplex.results.consensus.weigh_views`). "pattern" counts each pattern
         once, in equal parts for its views. "evidence" gives a view eta_vl (1 - mean_i H_i / log k): how surely it
         follows its pattern l, times how sure the k clusters of the pattern are, H_i the entropy of the membership
         of sample i. A fit keeps no likelihood of single views, so this is what it has for evidence.

@@ -10,8 +10,10 @@ predicts best. A sample has no more votes than there are others in its cluster: 
 whatever it is, and say where clusters lie, not whose it is.
 
 EM reads similarities of all pairs and knows where clusters overlap, but is too cautious where they do not; votes know
-where there is a gap. Their logarithmic pool, w ~ sqrt(w of EM x w of votes), is nearer to how often samples are right
-than either (docs/uncertainty.md). Rare clusters are told from the tails of others (:func:`place_rare`).
+where there is a gap. Their logarithmic pool, w ~ (w of votes)^a (w of EM)^(1 - a), is nearer to how often samples are
+right than either (docs/uncertainty.md). In several views a is 1/2. In a single one it is 1/3: its votes are cast in the
+graph that was cut into the clusters, and repeat where that was done. Memberships in rare clusters are pooled with those
+by the tail of the others (:func:`place_rare`).
 """
 
 from __future__ import annotations
@@ -32,6 +34,10 @@ CONCENTRATIONS = np.geomspace(0.005, 1.0, 24)
 """Values of c that are tried."""
 PRIOR_VOTES = 0.5
 """Votes that each cluster has beforehand, so that no share is 0."""
+SHARE, SHARE_OF_ONE = 1 / 2, 1 / 3
+"""What votes count in the pool with EM, a, in several views and in one."""
+SHARE_OF_TAIL = 2 / 3
+"""What the tail that a rare cluster was found beyond counts in the pool with memberships by votes and EM."""
 LEAST_AGREEMENT = 0.5
 """The adjusted Rand index of clusters before and after EM, below which it has overturned them."""
 LEAST_DOUBT = 0.01
@@ -66,7 +72,7 @@ def settle_memberships(
         graph = join_neighbours(neighbours, max(1, neighbours[0].shape[1] // 2), workers)
         labels = min((labels, refined), key=lambda each: leaving_share(graph, each))
         votes = count_votes(neighbours, labels, workers)
-        ways = [pool(votes, W[:, :g]), votes]
+        ways = [pool(votes, W[:, :g], SHARE if len(neighbours) > 1 else SHARE_OF_ONE), votes]
         if judge is not None and judge(votes) > judge(ways[0]) + CLEARLY_BETTER:
             ways.reverse()
     sure = np.eye(g)[labels]
@@ -76,18 +82,22 @@ def settle_memberships(
 
 
 def place_rare(W: Array, tree: ClusterTree) -> Array:
-    """Return memberships (n, g) in which those in rare clusters are by the tails that these were found beyond.
+    """Return memberships (n, g) pooled with those by the tail of all others, where a rare cluster was found beyond it.
 
-    A sample of a rare cluster has few neighbours of its kind, and EM and votes lose it.
+    A sample of such a cluster has few neighbours of its kind, and EM and votes lose it.
     """
-    W, inner = W.copy(), {node.parent for node in tree.nodes}
-    for i, (rows, _, split) in enumerate(tree.nodes):
-        if i in inner and split is not None and split.sureness is not None:
-            own = tree.labels[rows[split.labels == 1]]
-            if (own == own[0]).all():  # it was not cut further
-                others = np.delete(W[rows], own[0], axis=1)
-                others /= np.maximum(others.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-                W[rows] = np.insert(others * (1 - split.sureness)[:, None], own[0], split.sureness, axis=1)
+    split = tree.nodes[0].split if len(tree.nodes) > 1 else None
+    if split is None or split.sureness is None:
+        return W
+    own = tree.labels[tree.nodes[0].rows[split.labels == 1]]
+    if (own != own[0]).any():  # it was cut further
+        return W
+    placed = W[tree.nodes[0].rows] + np.finfo(float).tiny
+    placed[:, own[0]] = 0.0
+    placed *= ((1 - split.sureness) / placed.sum(axis=1))[:, None]
+    placed[:, own[0]] = split.sureness
+    W = W.copy()
+    W[tree.nodes[0].rows] = pool(placed, W[tree.nodes[0].rows], SHARE_OF_TAIL)
     return W
 
 
@@ -150,11 +160,11 @@ def _votes(neighbours: Sequence[Indices], labels: np.ndarray, g: int, workers: W
     return np.sum(counts, axis=0, dtype=np.float64).reshape(n, g)
 
 
-def pool(one: Array, other: Array) -> Array:
-    """Return the logarithmic pool of two memberships (n, g).
+def pool(one: Array, other: Array, share: float) -> Array:
+    """Return the logarithmic pool of two memberships (n, g), the first of which has this share.
 
-    >>> pool(np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])).round(2).tolist()
+    >>> pool(np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]]), 1 / 2).round(2).tolist()
     [[0.75, 0.25]]
     """
-    W = np.sqrt(one * other) + np.finfo(float).tiny
+    W = one**share * other ** (1 - share) + np.finfo(float).tiny
     return W / W.sum(axis=1, keepdims=True)

@@ -142,7 +142,7 @@ def whiten(coordinates: Sequence[Array], d: int) -> Array:
     spread = Z.std(axis=0)
     Z = (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     fewer = min(Z.shape)
-    if fewer <= MANY * d:
+    if fewer <= MANY * d or not spread.any():
         scores, lengths, _ = np.linalg.svd(Z, full_matrices=False)
     else:  # by Lanczos steps: all directions would take as long as the rest of a search
         start = np.random.default_rng(0).normal(size=fewer)
@@ -241,9 +241,11 @@ def place_along(W: Array, members: np.ndarray) -> Array:
     centre = W[~members].mean(axis=0)
     V = W - centre
     total = V[members].sum(axis=0)
-    y = V @ (total / np.linalg.norm(total))
+    y = V @ (total / max(float(np.linalg.norm(total)), np.finfo(float).tiny))
     left = total - V[members]
-    y[members] = (V[members] * left).sum(axis=1) / np.linalg.norm(left, axis=1)
+    y[members] = (V[members] * left).sum(axis=1) / np.maximum(
+        np.linalg.norm(left, axis=1), np.finfo(float).tiny
+    )
     return y
 
 

@@ -27,9 +27,9 @@ distribution nearest to its own. k clusters are believed where log r_k is less t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,8 @@ ROUNDS, SETTLED = 200, 1e-4
 
 
 def count_believed_clusters(
-    patterns: Sequence[Sequence[Any]],
+    load: Callable[[int], Any],
+    patterns: Sequence[Sequence[int]],
     found: Sequence[int],
     kernel: AutoDiffusion,
     divergence: Divergence,
@@ -72,37 +73,37 @@ def count_believed_clusters(
 ) -> list[int]:
     """Return how many clusters of each pattern, of those ``found``, its views show beyond what they share without any.
 
-    Views (n, p_v) of a pattern may lack samples, or cells.
+    ``load`` gives the table (n, p_v) of a view, which may lack samples, or cells. Parts of them are held, a few samples
+    and features of each.
     """
 
-    def take_views(tables: Sequence[Any]) -> tuple[list[Array], FactorModel]:
-        samples = sample_rows(len(tables[0]), MOST_SAMPLES)
-        parts = [take_part(X, samples) for X in tables]
-        return parts, measure_factors(parts)
+    def take_views(views: Sequence[int]) -> tuple[list[Array], list[int], FactorModel]:
+        parts, widths = [], []
+        for v in views:
+            table = load(v)
+            parts.append(take_part(table, sample_rows(len(table), MOST_SAMPLES)))
+            widths.append(table.shape[1])
+        return parts, widths, measure_factors(parts)
 
     def draw_views(job: tuple[int, int]) -> list[Array]:
-        parts, factors = taken[job[0]]
+        parts, _, factors = taken[job[0]]
         return parts if job[1] < 0 else factors.draw(np.random.default_rng([SEED, job[1]]))
 
-    def pool(some: range) -> list[Array]:
-        widths = [X.shape[1] for X in patterns[jobs[some[0]][0]]]
-        return pool_similarities([drawn[i] for i in some], widths, kernel, divergence, gpu)
-
-    def read_rates(i: int) -> Array:
-        return np.log(measure_rates(pooled[i], found[jobs[i][0]]))
+    def read_rates(some: list[tuple[int, int]]) -> list[Array]:
+        l, draws = some[0][0], list(workers.map(draw_views, some))
+        pooled = pool_similarities(draws, taken[l][1], kernel, divergence, gpu)
+        return list(workers.map(lambda S: np.log(measure_rates(S, found[l])), pooled))
 
     taken = list(workers.map(take_views, patterns))
-    jobs = list(product(range(len(patterns)), range(-1, N_CLOUDS)))
-    drawn = list(workers.map(draw_views, jobs))
     # threads read one cloud each, and a GPU all those of a pattern at once
     gpu = workers.device if (workers.device or "").startswith("cuda") else None
-    step = 1 if gpu is None else N_CLOUDS + 1
-    chunks = [range(i, i + step) for i in range(0, len(jobs), step)]
-    pooled = [S for own in workers.map(pool, chunks, threaded=gpu is None) for S in own]
-    rates = list(workers.map(read_rates, range(len(jobs))))
+    clouds = range(-1, N_CLOUDS)
+    together = [[(l, cloud) for cloud in clouds] for l in range(len(patterns))]
+    jobs = together if gpu is not None else [[job] for own in together for job in own]
+    rates = [own for some in workers.map(read_rates, jobs, threaded=gpu is None) for own in some]
     believed = []
-    for l, ((parts, _), most) in enumerate(zip(taken, found, strict=True)):
-        own, *of_clouds = rates[l * (N_CLOUDS + 1) : (l + 1) * (N_CLOUDS + 1)]
+    for l, ((parts, _, _), most) in enumerate(zip(taken, found, strict=True)):
+        own, *of_clouds = rates[l * len(clouds) : (l + 1) * len(clouds)]
         count = count_slower_modes(own, np.array(of_clouds)) + 1
         joined = join_features(parts)
         if count < most and len(joined):

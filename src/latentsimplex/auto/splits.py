@@ -150,7 +150,7 @@ def find_split(
         chosen = max([chosen, *(gap for gap in gaps if gap is not None)], key=lambda split: split.strength)
     if chosen.strength < 1 and exactly != 0:
         comparison, look = next(iter(looks.items()))
-        chosen = find_rare_split(look.coordinates, comparison, margins.local, workers) or chosen
+        chosen = find_rare_split(look.coordinates, comparison, workers) or chosen
     return looks[chosen.comparison].place(chosen)
 
 
@@ -163,16 +163,13 @@ def choose_dip(local: list[Split], broad: list[Split], on_a_line: bool) -> Split
     return nearest if nearest.strength >= max(1.0, LOCALLY * strongest.strength) else strongest
 
 
-def find_rare_split(
-    coordinates: Sequence[Array], comparison: str, margin: float, workers: Workers
-) -> Split | None:
+def find_rare_split(coordinates: Sequence[Array], comparison: str, workers: Workers) -> Split | None:
     """Return a rare cluster and all other samples, if it is believed."""
-    found, needed = find_rare_group(coordinates, workers), NEEDED * margin
-    if found is None or found.depth < needed:
+    found = find_rare_group(coordinates, workers)
+    if found is None:
         return None
-    labels = found.members.astype(np.intp)
-    strength = found.depth / needed
-    return Split(labels, found.depth, needed, strength, comparison, False, sureness=found.sureness)
+    labels, strength = found.members.astype(np.intp), found.depth / NEEDED
+    return Split(labels, found.depth, NEEDED, strength, comparison, False, sureness=found.sureness)
 
 
 def is_line(tables: Sequence[Any]) -> bool:

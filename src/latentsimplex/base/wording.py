@@ -54,8 +54,9 @@ def warn_user(sentence: str) -> None:
         if _is_own(inner) and not _is_own(outer):
             user = outer
         inner = outer
-    registry = user.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(sentence, UserWarning, user.f_code.co_filename, user.f_lineno, registry=registry)
+    code, names = user.f_code, user.f_globals
+    registry, module = names.setdefault("__warningregistry__", {}), names.get("__name__")
+    warnings.warn_explicit(sentence, UserWarning, code.co_filename, user.f_lineno, module, registry)
 
 
 def _is_own(frame: FrameType) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import shlex
 import zipfile
 from pathlib import Path
 from typing import IO
@@ -43,7 +44,7 @@ def read_arrays(
     if not found:
         raise ValueError(f"{path.name} holds no arrays: put a view into it, samples by features.")
     for name, array in found.items():
-        drop = f" with --drop {name}" if path.suffix.lower() == ".npz" else ""
+        drop = f" with --drop {shlex.quote(name)}" if path.suffix.lower() == ".npz" else ""
         _check_array(array, f"{name!r} in {path.name}", index, f"leave it out{drop}")
     stacked = [name for name, array in found.items() if array.ndim == 3]
     if stacked and len(found) > 1:
@@ -78,7 +79,7 @@ def _load(path: Path, name: str, memory_limit: float, roles: ColumnRoles) -> dic
             found = {}
             for own, member in kept.items():
                 with archive.open(member) as array:
-                    objects = f"{own!r} holds Python objects, and --drop {own} leaves it out"
+                    objects = f"{own!r} holds Python objects, and --drop {shlex.quote(own)} leaves it out"
                     found[own] = _read_array(array, path, member.file_size, memory_limit, objects)
             return found
 

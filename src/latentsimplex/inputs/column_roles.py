@@ -13,6 +13,7 @@ that it names samples, and is no feature then.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -88,9 +89,10 @@ def place_columns(header: Sequence[str], roles: ColumnRoles, which: str, has_ind
     features = [j for j in kept if j != index and not (j == first and unnamed)]
     for j in features:
         if names_samples(header[j]):
+            quoted = shlex.quote(header[j])
             warn_user(
-                f"The column {header[j]!r} of {which} was taken as a feature: say --index {header[j]} if it names the "
-                f"samples, or --drop {header[j]} to leave it out."
+                f"The column {header[j]!r} of {which} was taken as a feature: say --index {quoted} if it names the "
+                f"samples, or --drop {quoted} to leave it out."
             )
     return Places(index, certain, features)
 

@@ -28,7 +28,7 @@ from latentsimplex.base.types import Array
 from latentsimplex.base.wording import show_value, warn_user
 
 TYPED_NUMBER = re.compile(
-    r"\s*(?P<bound>[<>≤≥~]=?)?\s*[+-]?(?=[.,]?\d)(\d{1,3}([ '.,\u00a0\u202f]\d{3})+|\d*)([.,]\d*)?(e[+-]?\d+)?\s*%?\s*",
+    r"((?P<bound>[<>≤≥~]=?)\s*)?[+-]?(?=[.,]?\d)(\d{1,3}([ '.,\u00a0\u202f]\d{3})+|\d*)([.,]\d*)?(e[+-]?\d+)?(\s*%)?",
     re.IGNORECASE | re.ASCII,
 )
 """A number as people type it: with a comma, between thousands or before decimals, with a bound or a percent sign."""
@@ -157,18 +157,21 @@ def warn_of_typed_numbers(name: str, values: Iterable[str | None], label: str) -
 
 
 def are_typed_numbers(texts: Sequence[str]) -> bool:
-    """Return whether nearly all texts are numbers as people type them.
+    """Return whether nearly all texts are numbers as people type them, and others words without a digit.
+
+    Codes are mostly numbers too, beside some such as 12a or V58.6.
 
     >>> are_typed_numbers(["0,35", "<0.5", "1 234", "0,4"]), are_typed_numbers(["<18", "18-30", ">30"])
     (True, False)
     """
     counts = Counter(texts)
-    found = [match for match in map(TYPED_NUMBER.fullmatch, counts) if match]
-    n_numbers = sum(counts[match[0]] for match in found)
-    if n_numbers < NEARLY_ALL * len(texts):
+    found = {text: match for text in counts if (match := TYPED_NUMBER.fullmatch(text.strip()))}
+    others = counts.keys() - found.keys()
+    n_numbers = sum(counts[text] for text in found)
+    if n_numbers < NEARLY_ALL * len(texts) or any(sign.isdigit() for text in others for sign in text):
         return False
-    fewest = FEWEST_NUMBERS if n_numbers == len(texts) else FEWEST_BESIDE_WORDS
-    return sum(match["bound"] is None for match in found) >= fewest
+    fewest = FEWEST_BESIDE_WORDS if others else FEWEST_NUMBERS
+    return sum(match["bound"] is None for match in found.values()) >= fewest
 
 
 def reads_as_number(text: str) -> bool:

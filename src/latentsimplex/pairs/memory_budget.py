@@ -115,7 +115,7 @@ def measure_size(
     size = FitSize(len(views), n, min(n_patterns, len(views)), n_jobs, p, n_graphed=n_graphed)
     size = size._replace(has_absent=views.present is not None)
     if most_samples is not None and n_landmarks is not None:
-        size = size._replace(n_samples=min(n_landmarks, most_samples), n_graphed=n_landmarks, n_placed=n)
+        size = size._replace(n_samples=min(n, most_samples), n_graphed=n_landmarks, n_placed=n)
     elif most_samples is not None and n > most_samples and not views.has_missing:
         size = size._replace(n_samples=most_samples)
     table: Any = None

@@ -110,7 +110,8 @@ def weigh_views(
     clustered = parted > 0
     if evidence is not None and clustered.any():
         each = zip(evidence, memberships, strict=True)
-        nats = [len(W) * own[W.shape[1] - 1] if len(own) >= W.shape[1] else 0.0 for own, W in each]
+        # more clusters than there is evidence listed for were cut without any more
+        nats = [len(W) * own[min(W.shape[1], len(own)) - 1] if len(own) else 0.0 for own, W in each]
         below = np.minimum(nats, 0.0)[clustered]
         parted[clustered] *= np.exp(below - below.max())
     u = parted[view_patterns]
