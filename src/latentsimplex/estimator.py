@@ -56,8 +56,8 @@ class LatentSimplexPosition(GivesOutputs, PlacesNewData, ClusterMixin, BaseEstim
         Named samples that not all views have: refuse them, keep the samples that all views have, or keep all of them,
         each in the views that have it (``present_``).
     n_landmarks : "auto", int or None
-        Samples that all others are placed against; all of them shape graphs of the nearest neighbours. "auto" is 5,000
-        beyond 10,000 samples, and none up to there; None compares all with all. For up to 12 views.
+        Samples that all others are placed against in broad graphs; all of them shape graphs of the nearest neighbours.
+        "auto" is 5,000 beyond 10,000 samples, and none up to there; None compares all with all. For up to 12 views.
     engine : None, dask.distributed.Client or str
         Who does the work: this process, or the workers of a Dask cluster, given as a client or as the address of its
         scheduler (``pip install "latentsimplex[dask]"``). Labels are the same. ``save`` does not keep it.

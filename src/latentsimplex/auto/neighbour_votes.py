@@ -86,19 +86,21 @@ def place_rare(W: Array, tree: ClusterTree) -> Array:
 
     A sample of such a cluster has few neighbours of its kind, and EM and votes lose it.
     """
-    split = tree.nodes[0].split if len(tree.nodes) > 1 else None
+    if len(tree.nodes) < 2:  # no split was taken, or the number of clusters was given
+        return W
+    rows, _, split = tree.nodes[0]
     if split is None or split.sureness is None:
         return W
-    own = tree.labels[tree.nodes[0].rows[split.labels == 1]]
-    if (own != own[0]).any():  # it was cut further
+    k, *others = np.unique(tree.labels[rows[split.labels == 1]]).tolist()
+    if others:  # it was cut further
         return W
-    placed = W[tree.nodes[0].rows] + np.finfo(float).tiny
-    placed[:, own[0]] = 0.0
-    placed *= ((1 - split.sureness) / placed.sum(axis=1))[:, None]
-    placed[:, own[0]] = split.sureness
-    W = W.copy()
-    W[tree.nodes[0].rows] = pool(placed, W[tree.nodes[0].rows], SHARE_OF_TAIL)
-    return W
+    by_tail = W[rows] + np.finfo(float).tiny
+    by_tail[:, k] = 0.0
+    by_tail *= ((1 - split.sureness) / by_tail.sum(axis=1))[:, None]
+    by_tail[:, k] = split.sureness
+    placed = W.copy()
+    placed[rows] = pool(by_tail, W[rows], SHARE_OF_TAIL)
+    return placed
 
 
 def count_votes(neighbours: Sequence[Indices], labels: np.ndarray, workers: Workers | None = None) -> Array:

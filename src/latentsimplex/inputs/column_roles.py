@@ -49,7 +49,9 @@ class ColumnRoles:
     def check_dropped(self) -> None:
         """Refuse a column, or an array, to leave out that no file has."""
         if lacking := [name for name in self.drop if name not in self.seen]:
-            raise UnknownViews(f"--drop {lacking[0]}: no file has such a column or array; look at its name.")
+            raise UnknownViews(
+                f"--drop {shlex.quote(lacking[0])}: no file has such a column or array; look at its name."
+            )
 
 
 class Places(NamedTuple):
@@ -117,7 +119,7 @@ def are_ids(cells: Sequence[str], column: str, which: str) -> bool:
         return False
     warn_user(
         f"The column {column!r} of {which} holds a different whole number in each row and was taken as the names of "
-        f"the samples: say --index {column} to confirm it, or --no-index if it is a feature."
+        f"the samples: say --index {shlex.quote(column)} to confirm it, or --no-index if it is a feature."
     )
     return True
 
