@@ -1,11 +1,11 @@
 """Threads: the same order whatever their number, no waiting for each other, and BLAS left as it was."""
 
-from threading import current_thread, main_thread
+from threading import Barrier, current_thread, main_thread
 
 import pytest
 from threadpoolctl import threadpool_info
 
-from latentsimplex.base.threads import Workers
+from latentsimplex.base.threads import Workers, cached_property
 
 
 def blas_threads():
@@ -123,3 +123,21 @@ def test_work_that_may_be_ended_goes_on_in_its_thread_too():
 
         assert all(ended.map(nested, range(8)))
         assert all(workers.map(nested, range(8)))
+
+
+def test_attributes_of_two_objects_are_computed_at_the_same_time():
+    """Python 3.11's own would let the second thread wait, and the barrier break."""
+    barrier = Barrier(2, timeout=30)
+
+    class Meeting:
+        @cached_property
+        def place(self):
+            """Where both are at once."""
+            return barrier.wait()
+
+    with Workers(2) as workers:
+        meetings = [Meeting(), Meeting()]
+        places = list(workers.map(lambda meeting: meeting.place, meetings))
+    assert sorted(places) == [0, 1]
+    assert [meeting.place for meeting in meetings] == places
+    assert Meeting.place.__doc__ == "Where both are at once."

@@ -14,11 +14,34 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import partial
 from threading import Lock, local
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property
+else:
+
+    class cached_property:
+        """An attribute that is computed when it is first asked for.
+
+        That of Python 3.11 has one lock for all objects of a class: threads with objects of their own would wait for
+        one another.
+        """
+
+        def __init__(self, compute: Callable[[Any], Any]) -> None:
+            self._compute, self.__doc__ = compute, compute.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self._name = name
+
+        def __get__(self, instance: Any, owner: type) -> Any:
+            if instance is None:
+                return self
+            value = instance.__dict__[self._name] = self._compute(instance)
+            return value
 
 
 class SharedLimit:

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from latentsimplex.base.libraries import import_optional, is_instance_of
+from latentsimplex.base.threads import cached_property
 from latentsimplex.inputs.named_table import name_rows
 
 

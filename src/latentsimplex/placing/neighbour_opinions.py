@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from latentsimplex.auto.splits import local_sizes
-from latentsimplex.base.threads import Workers
+from latentsimplex.base.threads import Workers, cached_property
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.placing.squared_distances import FEW_FEATURES, squared_distances
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from latentsimplex.auto.landmarks import draw_landmarks
 from latentsimplex.base.kmeans import sample_rows
-from latentsimplex.base.threads import Workers
+from latentsimplex.base.threads import Workers, cached_property
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.views import Views
