@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.spatial.distance import pdist
 
 from latentsimplex.auto import explained_divergence
@@ -24,6 +25,7 @@ from latentsimplex.auto.temperatures import (
     view_temperatures,
 )
 from latentsimplex.base.threads import Workers
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.inputs.views import as_views
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.similarity import AutoDiffusion, Diffusion, FunctionKernel, LocalScaling, Precomputed
@@ -95,6 +97,28 @@ def test_temperatures_of_several_views_are_those_of_each(kernel, n_jobs):
     with Workers(n_jobs) as workers:
         found = measure_temperatures(views, kernel, FORWARD, workers)
     assert found.tolist() == [temperature(X, kernel, FORWARD) for X in views]
+
+
+def test_shares_have_the_clouds_of_their_roots():
+    counts = rng().poisson(3.0, size=(40, 30)).astype(float)
+    roots = np.sqrt(counts / counts.sum(axis=1, keepdims=True))
+    expected = temperature(roots, Diffusion(standardise=False), FORWARD)
+    shares = Diffusion(standardise=False, as_shares=True)
+    assert temperature(counts, shares, FORWARD) == pytest.approx(expected)
+    assert temperature(WideTable(sparse.csc_array(counts)), shares, FORWARD) == pytest.approx(
+        expected, rel=0.05
+    )
+    with pytest.raises(ValueError, match=r"a view: .* negative"):
+        temperature(counts - 1, shares, FORWARD)
+
+
+def test_views_are_compared_each_in_its_own_way():
+    """One view of words does not change how the temperature of another is measured."""
+    words = rng().poisson(3.0, size=(40, 30)).astype(float)
+    both = AutoDiffusion("local", ((2, "standardised"), (30, "as shares")))
+    found = measure_temperatures([view(40), words], both, FORWARD, Workers(1))
+    alone = AutoDiffusion("local", ((2, "standardised"),))
+    assert found[0] == temperature(view(40), alone, FORWARD)
 
 
 class Recorded:

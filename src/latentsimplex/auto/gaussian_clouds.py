@@ -16,15 +16,9 @@ from scipy.spatial.distance import pdist
 from latentsimplex.base.arrays import has_missing
 from latentsimplex.base.condensed import pack_pairs, unpack_pairs
 from latentsimplex.base.types import Array
-from latentsimplex.base.wide_table import WideTable, join_tables
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.similarity.distances import OUTLYING, mean_and_scale, rescale
-from latentsimplex.similarity.kernel import (
-    Kernel,
-    can_narrow,
-    checked_exponents,
-    narrow_tables,
-    read_exponents,
-)
+from latentsimplex.similarity.kernel import Kernel, checked_exponents
 from latentsimplex.similarity.wide_tables import centred_products, standardised_parts
 
 CLOUD_SAMPLES = 300
@@ -121,12 +115,7 @@ def rearrange_exponents(
     A kernel that is not of this package, or a metric of its own, may make no sense of a cloud. Its values
     for the view are then arranged as a cloud would have them: the nearest two samples get the largest.
     """
-    kernel, tables = narrow_tables(kernel, join_tables([X]))
-    if can_narrow(kernel):
-        r = read_exponents(kernel, tables, lambda _: name)[0]
-    else:
-        r = checked_exponents(kernel, tables[0], name)
-    square = unpack_pairs(r)
+    square = unpack_pairs(checked_exponents(kernel, X.to_dense() if isinstance(X, WideTable) else X, name))
     return [_arrange_as_cloud(square, n, rng) for rng in _generators()]
 
 

@@ -13,6 +13,7 @@ a divergence K is worth K / T nats, and cutting a cloud gains exactly what its l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import TypeGuard
 
@@ -23,6 +24,7 @@ from latentsimplex.auto.gaussian_clouds import (
     CLOUD_SAMPLES,
     N_CLOUDS,
     SEED,
+    Shape,
     draw_clouds,
     measure_shape,
     rearrange_exponents,
@@ -34,7 +36,7 @@ from latentsimplex.inputs.views import Views
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.memory_budget import count_readers
 from latentsimplex.similarity.auto_diffusion import space_kinds
-from latentsimplex.similarity.kernel import BatchKernel, Kernel
+from latentsimplex.similarity.kernel import BatchKernel, Kernel, can_narrow
 
 VIEWS_OF_A_KIND = 24
 """The most views of a kind that are looked at."""
@@ -72,6 +74,16 @@ def reads_clouds(kernel: Kernel) -> TypeGuard[BatchKernel]:
     return isinstance(kernel, BatchKernel) and kernel.sees_differences_alone
 
 
+def read_shape(kernel: Kernel, X: Array | WideTable) -> tuple[BatchKernel, Shape] | None:
+    """Return the shape of clouds like a table and the kernel that reads them; None where it can read no cloud.
+
+    The features are those in whose differences the kernel sees what it sees in the table.
+    """
+    if not reads_clouds(kernel) and can_narrow(kernel):
+        kernel, X = kernel.by_differences(X)  # type: ignore[attr-defined]
+    return (kernel.kernel(X.shape[1]), measure_shape(X)) if reads_clouds(kernel) else None
+
+
 def measure_temperatures(
     tables: Sequence[Array | WideTable],
     kernel: Kernel,
@@ -83,11 +95,11 @@ def measure_temperatures(
     """Return T of each table (V,), the mean over its clouds, for so many samples, or as many as the table has."""
     names = ["a view"] * len(tables) if names is None else names
     sizes = [min(len(X), CLOUD_SAMPLES) for X in tables]
-    if reads_clouds(kernel):
-        shapes = workers.map(measure_shape, tables)
+    found = [read for read in workers.map(partial(read_shape, kernel), tables) if read is not None]
+    if len(found) == len(tables):
         requests = [
-            Request(cloud, kernel.kernel(X.shape[1]), CLOUD_CLUSTERS, f"a cloud like {name}")
-            for shape, X, n, name in zip(shapes, tables, sizes, names, strict=True)
+            Request(cloud, own, CLOUD_CLUSTERS, f"a cloud like {name}")
+            for (own, shape), n, name in zip(found, sizes, names, strict=True)
             for cloud in draw_clouds(shape, n)
         ]
         gains = explain_tables(requests, divergence, workers)

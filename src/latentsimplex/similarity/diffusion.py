@@ -42,6 +42,7 @@ from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.similarity.distances import (
     FEW_FEATURES,
     arrange_tables,
+    has_negative,
     prepare_tables,
     rank_quantile,
     root_shares,
@@ -141,7 +142,7 @@ class Diffusion(BatchKernel):
 
         Tables with negative numbers are left to be refused where their names are known.
         """
-        if not self.as_shares or (tables < 0).any():
+        if not self.as_shares or has_negative(tables):
             return self, tables
         return replace(self, as_shares=False), root_shares(tables)
 

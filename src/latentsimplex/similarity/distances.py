@@ -51,13 +51,18 @@ def standardise(X: Any) -> Any:
     return rescale(X, *mean_and_scale(X))
 
 
+def has_negative(X: Any) -> bool:
+    """Return whether a table has a number below 0."""
+    return bool(((X.X if isinstance(X, WideTable) else X) < 0).sum() > 0)
+
+
 def root_shares(X: Any) -> Any:
     """Return the square roots of each row's shares of its sum: their distances are Hellinger's; rows of 0 stay.
 
     >>> root_shares(np.array([[9.0, 16.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
-    if ((X.X if isinstance(X, WideTable) else X) < 0).sum() > 0:
+    if has_negative(X):
         raise ValueError("A view has negative numbers, which are no shares of a sum: use as_shares=False.")
     if isinstance(X, WideTable):
         held = X.X
