@@ -9,12 +9,20 @@ from latentsimplex.neighbours.nearest_neighbours import search_among
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours, slow_modes
 
 
-def test_neighbours_are_the_nearest_and_never_the_sample_itself():
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    near = find_neighbours(X, 5)
+@pytest.mark.parametrize("p", [3, 8, 40])
+@pytest.mark.parametrize("n", [40, 200, 400])
+@pytest.mark.parametrize("sizes", [(), (3, 5)])
+def test_neighbours_are_the_nearest_and_never_the_sample_itself(n, p, sizes):
+    """However they are found: by a tree, by counting, in order, or by comparing all."""
+    X = np.random.default_rng(0).normal(size=(n, p))
+    near = find_neighbours(X, 5, sizes=sizes)
     distances = np.linalg.norm(X[:, None] - X, axis=-1)
     np.fill_diagonal(distances, np.inf)
-    assert np.array_equal(np.sort(near, axis=1), np.sort(np.argsort(distances, axis=1)[:, :5], axis=1))
+    order = np.argsort(distances, axis=1)
+    for k in (*sizes, 5):
+        assert np.array_equal(np.sort(near[:, :k], axis=1), np.sort(order[:, :k], axis=1))
+    if not sizes:
+        assert np.array_equal(near, order[:, :5])
 
 
 @pytest.mark.parametrize("n_features", [2, 30])
@@ -42,6 +50,28 @@ def test_edges_of_views_add_up():
     one, other = np.array([[1], [0], [1]]), np.array([[2], [2], [1]])
     graph = join_neighbours([one, other], 1).toarray()
     assert graph.tolist() == [[0, 1, 1], [1, 0, 2], [1, 2, 0]]
+
+
+@pytest.mark.parametrize(("n", "m"), [(100, 3), (100, 40), (200, 3), (200, 40), (300, 3)])
+def test_modes_of_few_samples_are_those_of_all_eigenvectors(n, m):
+    X = np.random.default_rng(0).normal(size=(n, 5))
+    graph = join_neighbours([find_neighbours(X, 8)], 8)
+    root = np.sqrt(graph.toarray().sum(axis=0))
+    values, vectors = np.linalg.eigh(graph.toarray() / root / root[:, None])
+    found = slow_modes(graph, m)
+    np.testing.assert_allclose(found.rates, -np.log((1 + values[::-1][1 : m + 1]) / 2), rtol=1e-9)
+    expected = vectors[:, ::-1][:, 1 : m + 1] / root[:, None]
+    overlap = np.abs((found.values * root[:, None] ** 2 * expected).sum(axis=0))
+    np.testing.assert_allclose(overlap, 1, rtol=1e-8)
+
+
+def test_modes_have_the_same_signs_in_whatever_order_samples_come():
+    X = np.random.default_rng(0).normal(size=(250, 3))
+    order = np.random.default_rng(1).permutation(len(X))
+    found, other = (
+        slow_modes(join_neighbours([find_neighbours(Z, 10)], 10), 3).values for Z in (X, X[order])
+    )
+    np.testing.assert_allclose(other, found[order], atol=1e-7)
 
 
 @pytest.mark.parametrize("n", [200, 500])

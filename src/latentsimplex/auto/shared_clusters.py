@@ -238,6 +238,8 @@ class ViewGroups:
 
     def _unite(self, groups: list[Members], most_groups: int) -> list[Members]:
         """Return the groups, those that support one another made one, best first, and as few as asked for."""
+        if len(groups) > 1:
+            list(self.workers.map(self._compared, sorted(v for group in groups for v in group)))
         agreement = {pair: self._agreement(*pair) for pair in combinations(groups, 2)}
         united = [[group] for group in groups]
         while len(united) > 1:
@@ -299,8 +301,8 @@ class ViewGroups:
         for comparison in list_comparisons([self.tables[v]]):
             if (v, comparison) not in self._neighbours:
                 coordinates = compare_samples(self._sampled[v], comparison)
-                n = len(coordinates)
-                self._neighbours[v, comparison] = find_neighbours(coordinates, min(local_sizes(n)[0], n - 1))
+                k = min(local_sizes(len(coordinates))[0], len(coordinates) - 1)
+                self._neighbours[v, comparison] = find_neighbours(coordinates, k, sizes=[k])
             found.append(self._neighbours[v, comparison])
         return found
 

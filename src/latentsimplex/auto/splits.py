@@ -27,7 +27,7 @@ dip of a local graph is taken unless broad graphs show a far deeper one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ from latentsimplex.auto.rare_clusters import NEEDED, find_rare_group
 from latentsimplex.auto.slow_modes import SPREADS, count_slow_modes, cut_by_modes, excess_slowness
 from latentsimplex.auto.unimodal_clouds import CloudShape, measure_cloud_shape
 from latentsimplex.base.kmeans import sample_rows
-from latentsimplex.base.threads import Workers
+from latentsimplex.base.threads import Workers, cached_property
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.neighbours.nearest_neighbours import COMPARED

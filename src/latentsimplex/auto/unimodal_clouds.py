@@ -29,7 +29,7 @@ from scipy.linalg import eigh
 from scipy.special import ndtr
 
 from latentsimplex.auto.imputed_rows import fill_absent, find_present
-from latentsimplex.base.arrays import fill_missing
+from latentsimplex.base.arrays import fill_missing, fix_signs
 from latentsimplex.base.partial_table import PartialTable, count_present
 from latentsimplex.base.types import Array
 from latentsimplex.neighbours.neighbour_graphs import estimate_dimension, measure_neighbours
@@ -142,15 +142,6 @@ def leading_coordinates(Z: Array, d: int) -> Array:
     vectors = vectors[:, ::-1]
     found = vectors * np.sqrt(np.maximum(squares[::-1], 0.0)) if n <= p else Z @ vectors
     return found * fix_signs(found)
-
-
-def fix_signs(scores: Array) -> Array:
-    """Return 1 or -1 for each column (n, d) so that its cubes add up to no less than 0, in whatever order samples come.
-
-    >>> fix_signs(np.array([[-2.0, 3.0], [1.0, -1.0], [1.0, -2.0]])).tolist()
-    [-1.0, 1.0]
-    """
-    return np.where((scores**3).sum(axis=0) < 0, -1.0, 1.0)
 
 
 def _count_directions(dimension: float, most: int) -> int:

@@ -138,3 +138,12 @@ def fill_missing(X: Any) -> Any:
         return X
     means = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
     return np.where(missing, means, X)
+
+
+def fix_signs(scores: Any) -> Any:
+    """Return 1 or -1 for each column (n, d) so that its cubes add up to no less than 0, in whatever order samples come.
+
+    >>> fix_signs(np.array([[-2.0, 3.0], [1.0, -1.0], [1.0, -2.0]])).tolist()
+    [-1.0, 1.0]
+    """
+    return np.where((scores**3).sum(axis=0) < 0, -1.0, 1.0)

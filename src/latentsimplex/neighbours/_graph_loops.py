@@ -158,7 +158,8 @@ def extend_basis(
     """Take the steps of Lanczos' method that fill ``basis`` (m + 1, n), and H (m, m), from one vector to another.
 
     H is the matrix I + N in the basis, N the graph with ``scale`` on both sides, without its first eigenvector
-    ``constant``. Each vector is made orthogonal to all before it, twice. The length of the last step is returned.
+    ``constant``. Each vector is made orthogonal to those it shares much with, the last two but for the first step, and
+    then to all before it. The length of the last step is returned.
     ``whole`` is the graph as a matrix (n, n), or has no rows where that would be mostly zeros.
     """
     starts, ends, weights = graph
@@ -180,7 +181,7 @@ def extend_basis(
             r[i] = q[i] + scale[i] * sums[i]
         before = basis[: step + 1]
         H[step, : step + 1] = 0.0
-        orthogonalise(r, constant, before, H[step])
+        orthogonalise(r, constant, before, 0 if step == done else step - 1, H[step])
         for e in range(step):
             H[e, step] = H[step, e]
         length = np.sqrt(np.dot(r, r))
@@ -190,7 +191,7 @@ def extend_basis(
             length = 0.0
             for i in range(n):
                 r[i] = np.sin(1.0 + i * (step + 1.7))
-            orthogonalise(r, constant, before, unused)
+            orthogonalise(r, constant, before, 0, unused)
             over = np.sqrt(np.dot(r, r))
         for i in range(n):
             r[i] /= over
@@ -198,18 +199,22 @@ def extend_basis(
 
 
 @compiled_exactly
-def orthogonalise(r: Array, constant: Array, before: Array, shares: Array) -> None:
-    """Take what a vector (n,) shares with ``constant`` and with vectors (m, n) out of it, twice; add the second up."""
-    for _ in range(2):
+def orthogonalise(r: Array, constant: Array, before: Array, first: int, shares: Array) -> None:
+    """Take what a vector (n,) shares with ``constant`` and with vectors (m, n) out of it; add what these share up.
+
+    Those from ``first`` on come twice.
+    """
+    for begin in (first, 0):
         along = np.dot(constant, r)
         for i in range(len(r)):
             r[i] -= along * constant[i]
-        own = np.dot(before, r)
-        moved = np.dot(own, before)
+        some = before[begin:]
+        own = np.dot(some, r)
+        moved = np.dot(own, some)
         for i in range(len(r)):
             r[i] -= moved[i]
         for e in range(len(own)):
-            shares[e] += own[e]
+            shares[begin + e] += own[e]
 
 
 @compiled

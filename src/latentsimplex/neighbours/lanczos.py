@@ -13,6 +13,8 @@ BASIS, RESTARTS = 40, 20
 """Vectors of Lanczos' method beyond the modes that are looked for, and how often it starts again from what it found."""
 SETTLED, EXACT, ROUGH = 0.05, 1e-6, 5e-4
 """A mode is known when its residual is such a share of how far its eigenvalue is from the largest, within bounds."""
+TO_ROUNDING = 1e-10
+"""The residual of modes that are found to rounding."""
 
 
 def start_basis(constant: Array, m: int) -> tuple[Array, int]:
@@ -23,7 +25,11 @@ def start_basis(constant: Array, m: int) -> tuple[Array, int]:
 
 
 def find_leading(
-    basis: Any, extend: Callable[[Any, Array, int, int], float], move: Callable[[Array], Any], m: int
+    basis: Any,
+    extend: Callable[[Any, Array, int, int], float],
+    move: Callable[[Array], Any],
+    m: int,
+    to_rounding: bool = False,
 ) -> tuple[Array, Any]:
     """Return the m largest eigenvalues of I + N, |N| <= 1, and their vectors (n, m).
 
@@ -32,6 +38,7 @@ def find_leading(
     vectors of the basis are kept orthogonal, and a full basis gives way to the leading vectors found in it. Of an
     eigenvalue that a graph's symmetry repeats, one vector may be found.
     """
+    exact, rough = (TO_ROUNDING, TO_ROUNDING) if to_rounding else (EXACT, ROUGH)
     size = len(basis) - 1
     H, values, vectors, filled = np.zeros((size, size)), np.zeros(size), np.eye(size), 0
     for until in [m + (size - m) // 2, size, *[size] * RESTARTS]:
@@ -45,6 +52,6 @@ def find_leading(
         values, vectors = np.linalg.eigh(H[:filled, :filled])
         values, vectors = values[::-1], vectors[:, ::-1]
         residuals = length * np.abs(vectors[-1, :m])
-        if (residuals <= np.clip(SETTLED * (2 - values[:m]), EXACT, ROUGH)).all():
+        if (residuals <= np.clip(SETTLED * (2 - values[:m]), exact, rough)).all():
             break
     return values[:m], basis[:filled].T @ move(vectors[:, :m])

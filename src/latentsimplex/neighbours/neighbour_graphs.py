@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from latentsimplex.base.arrays import fill_missing, has_missing
+from latentsimplex.base.arrays import fill_missing, fix_signs, has_missing
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
@@ -30,12 +31,18 @@ from latentsimplex.neighbours.nearest_neighbours import (
 )
 from latentsimplex.similarity.distances import euclidean_distances
 
-FEW_SAMPLES = 300
-"""With no more samples all eigenvectors are found sooner than a few."""
+FEW_SAMPLES = 150
+"""With no more samples eigenvectors are found as quickly without compiled loops."""
+FOUND_TO_ROUNDING = 300
+"""Of no more samples modes are found to rounding, so that they hardly depend on the order of the samples."""
+FEW_MODES = 4
+"""All eigenvectors are found as quickly as more than one in four."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
 FEW_FEATURES = 15
 """Fewer features are compared one by one, which keeps all digits, as quickly as by products of matrices."""
+AT_ONCE = 300
+"""Samples that are compared at once, and neighbours chosen without a search."""
 COMPARED_AT_ONCE = 1 << 18
 """Distances that are held at a time: they stay in a cache near by."""
 FILLED = 6
@@ -43,8 +50,10 @@ FILLED = 6
 three times as many, and are read four times as fast."""
 COINCIDING = 1e-6
 """Samples that are so much nearer to the next one than to others coincide but for rounding: they have no dimension."""
-FEW_OF = 10
-"""Trees find neighbours sooner than products of matrices do: in few features, and fewer than one sample in ten."""
+TREE_FEATURES, FEW_OF = 5, 10
+"""Trees find neighbours sooner than comparing all does: in few features, and fewer than one sample in ten."""
+COUNTED = range(151, 2001)
+"""Of so many samples few neighbours are chosen by counting, too, in half of the time; of fewer it takes no loops."""
 
 
 Graph = Any
@@ -68,8 +77,8 @@ def find_neighbours(
 ) -> Indices:
     """Return the nearest neighbours of each sample (n, k), no sample being its own.
 
-    Up to ``FEW_NEIGHBOURS`` are in order, the nearest first. Of more, the nearest of each of the ``sizes`` come first,
-    in no order: they are chosen by counting, in a sixth of the time that a heap of them takes.
+    Up to ``FEW_NEIGHBOURS`` are in order, the nearest first. Of more, and where ``sizes`` are given, the nearest of
+    each of these come first, in no order: counting chooses them, in a sixth of the time that a heap of many takes.
     Absent samples have none, and where too few are present some are missing: both are -1. Of very many samples, or of
     many ``quickly``, nearly all neighbours are found (:mod:`latentsimplex.neighbours.nearest_neighbours`), and missing
     cells count as means.
@@ -86,21 +95,27 @@ def find_neighbours(
     quickly = quickly and n_neighbours <= FEW_NEIGHBOURS
     if len(coordinates) > (COMPARED_QUICKLY if quickly else COMPARED):
         return search_neighbours(fill_missing(coordinates), n_neighbours, workers)
-    if n_neighbours <= FEW_NEIGHBOURS or has_missing(coordinates):
+    n, p = coordinates.shape
+    is_counted = n_neighbours > FEW_NEIGHBOURS or (len(sizes) and p > TREE_FEATURES and n in COUNTED)
+    if not is_counted or has_missing(coordinates):
         return measure_neighbours(coordinates, n_neighbours)[1]
-    k = min(n_neighbours, len(coordinates) - 1)
+    k = min(n_neighbours, n - 1)
     return compare_all(coordinates, [*(size for size in sizes if size < k), k])
 
 
 def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, Indices]:
     """Return the distances (n, k) of the nearest neighbours of each sample, and the neighbours (n, k)."""
     n, p = coordinates.shape
-    if has_missing(coordinates):
-        distances = euclidean_distances(coordinates)
+    if n <= AT_ONCE or has_missing(coordinates):
+        one_by_one = p < FEW_FEATURES and not has_missing(coordinates)
+        distances = cdist(coordinates, coordinates) if one_by_one else euclidean_distances(coordinates)
         np.fill_diagonal(distances, np.inf)
-        near = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbours]
-        return np.take_along_axis(distances, near, axis=1), near
-    by_tree = p < FEW_FEATURES and FEW_OF * n_neighbours < n
+        k = min(n_neighbours, n - 1)
+        near = np.argpartition(distances, k - 1, axis=1)[:, :k]
+        nearest = np.take_along_axis(distances, near, axis=1)
+        order = np.argsort(nearest, axis=1, kind="stable")
+        return np.take_along_axis(nearest, order, axis=1), np.take_along_axis(near, order, axis=1)
+    by_tree = p <= TREE_FEATURES and FEW_OF * n_neighbours < n
     distances, near = search_exactly(coordinates, coordinates, min(n_neighbours + 1, n), by_tree)
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # one of many that coincide: the last one is left out in its place
@@ -206,7 +221,8 @@ def slow_modes(graph: Graph, n_modes: int) -> Modes:
         every, columns = np.concatenate(values), np.hstack(vectors)
     slowest = np.argsort(-every, kind="stable")[:n_modes]
     lazy = np.clip((1 + every[slowest]) / 2, FASTEST, SLOWEST)
-    return Modes(-np.log(lazy), columns[:, slowest] / root[:, None], float(1 / np.linalg.norm(root)))
+    modes = columns[:, slowest] / root[:, None]
+    return Modes(-np.log(lazy), modes * fix_signs(modes), float(1 / np.linalg.norm(root)))
 
 
 def find_parts(graph: Graph) -> tuple[int, np.ndarray]:
@@ -232,7 +248,7 @@ def _modes_of_part(graph: Graph, root: Array, n_modes: int) -> tuple[Array, Arra
     if n > FEW_SAMPLES and n > 3 * m:
         return _lanczos(graph, root, m) if isinstance(graph, sparse.csr_matrix) else graph.find_modes(root, m)
     N = graph.toarray() / root / root[:, None]
-    values, vectors = np.linalg.eigh(N)
+    values, vectors = eigh(N, subset_by_index=None if FEW_MODES * m > n else [n - m - 1, n - 1])
     order = np.argsort(-values)[1 : m + 1]
     return values[order], vectors[:, order]
 
@@ -249,7 +265,7 @@ def _lanczos(graph: sparse.csr_matrix, root: Array, m: int) -> tuple[Array, Arra
     whole = np.zeros((n_rows, n_rows), dtype=np.uint8)
     fill_rows(rows, whole)
     extend = partial(extend_basis, rows, whole, 1 / root, constant)
-    values, vectors = find_leading(basis, extend, np.asarray, m)
+    values, vectors = find_leading(basis, extend, np.asarray, m, len(root) <= FOUND_TO_ROUNDING)
     return values - 1, vectors
 
 

@@ -82,9 +82,9 @@ def _state_from_clusters(
     W, B = np.full((n_patterns, n, g), 1 / g), identity_responses(n_patterns, g)
     rate = np.full(n_patterns, problem.schedule.rate)
     for l, labels in enumerate(clusterings):
-        W[l], response = label_memberships(stat[l] / mass[l], labels, g, divergence)
+        W[l] = sure_memberships(labels, g)
         if problem.model.learned_response:
-            B[l] = response
+            B[l] = block_means(divergence.mean(stat[l] / mass[l]), labels, g)
     patterns = Patterns(W[:used], B[:used], mass, stat)
     W[:used], B[:used], _ = m_step(problem, patterns, problem.schedule.first_steps, rate[:used])
     lam = np.zeros(n_patterns)
