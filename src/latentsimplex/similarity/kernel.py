@@ -28,7 +28,7 @@ S_CLIP = 1e-4
 """Similarities are kept in [S_CLIP, 1 - S_CLIP]: see docs/fidelity.md for how it was chosen."""
 COINCIDENT = 1e-13
 """Squared distances below this share of the squares they are the difference of are rounding."""
-FEW_SAMPLES = 200
+FEW_SAMPLES = 300
 """Of so few samples a few tables are read in less time than it takes to compile loops."""
 LEAST_EXPONENT, MOST_EXPONENT = float(-np.log1p(-S_CLIP)), float(-np.log(S_CLIP))
 
