@@ -47,6 +47,8 @@ SHUFFLES, CHANCE = 20, 5.0
 """Supported is what lies so many standard deviations above the support of shuffled clusters."""
 GROUPED_BY, LEAST_OF_VIEW = 1000, 100
 """Samples by which views are grouped, and the fewest of each view where views lack samples."""
+SEEN_WHOLE = 4000
+"""The most samples of which all are looked at when views are seen together."""
 SEED = 0
 
 Members = tuple[int, ...]
@@ -139,7 +141,10 @@ class ViewGroups:
         return self._trees[members]
 
     def _grow_on_some(self, members: Members) -> ClusterTree:
-        if len(self.rows) == len(self.tables[0]):
+        n = len(self.tables[0])
+        if n == len(self.rows) or (
+            len(members) > 1 and n <= SEEN_WHOLE
+        ):  # a group's is grown on all in any case
             return self.grow_on_all(members).take(self.rows)
         if members not in self._trees_of_some:
             some = [self._sampled[v] for v in members]

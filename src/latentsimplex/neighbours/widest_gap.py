@@ -70,7 +70,7 @@ def find_widest_gap(coordinates: Sequence[Array], least: int) -> Gap | None:
     for place in inner[np.argsort(-tree.lengths[inner], kind="stable")][:LONGEST].tolist():
         end = place + int(tree.sizes[place])
         beside = tree.lengths[place + 1 : end], np.concatenate([tree.lengths[1:place], tree.lengths[end:]])
-        usual = max(float(np.quantile(lengths, MOST_EDGES)) for lengths in beside)
+        usual = max(bound_most(lengths) for lengths in beside)
         if tree.lengths[place] > usual > 0 and (widest is None or tree.lengths[place] / usual > widest[0]):
             widest = float(tree.lengths[place] / usual), slice(place, end)
     if widest is None:
@@ -80,6 +80,18 @@ def find_widest_gap(coordinates: Sequence[Array], least: int) -> Gap | None:
     nearest = np.sort(np.partition(distances, least - 1, axis=1)[:, 1:least], axis=1)
     most = sum(Z.shape[1] for Z in coordinates)
     return Gap(widest[0], sides, min(estimate_dimension(nearest, max(2, least - 2)), most))
+
+
+def bound_most(lengths: Array) -> float:
+    """Return the length that most edges do not exceed: NumPy's quantile, in a tenth of its time for few edges.
+
+    >>> bound_most(np.array([3.0, 1.0, 2.0]))
+    2.5
+    """
+    place = MOST_EDGES * (len(lengths) - 1)
+    k = int(place)
+    lower, upper = np.partition(lengths, [k, min(k + 1, len(lengths) - 1)])[[k, min(k + 1, len(lengths) - 1)]]
+    return float(lower + (place - k) * (upper - lower))
 
 
 def join_distances(coordinates: Sequence[Array]) -> Array:
