@@ -40,7 +40,7 @@ def similarities_at_mean(walk: Any, mean: float) -> Any:
 
 def enclosing_powers(walk: Any, mean: float) -> tuple[Any, Any]:
     """Return the powers of walks between whose mean similarities a mean lies."""
-    half, power = walk, walk @ walk
+    half, power = walk, square(walk)
     shorter: Any = None
     longer: Any = None
     left = np.arange(len(walk))  # the walks that are still too short
@@ -57,10 +57,19 @@ def enclosing_powers(walk: Any, mean: float) -> tuple[Any, Any]:
             left, power = left[~enough], power[~enough]
         if not len(left):
             break
-        half, power = power, power @ power
+        half, power = power, square(power)
         if doubling >= SHORT:
             power /= diagonals(power).mean(-1)[:, None, None]
     return shorter, longer
+
+
+def square(M: Any) -> Any:
+    """Return the squares of symmetric matrices: BLAS computes half of a matrix times its own transpose.
+
+    >>> square(np.array([[0.0, 1.0], [1.0, 1.0]])).tolist()
+    [[1.0, 1.0], [1.0, 2.0]]
+    """
+    return M @ M.swapaxes(-1, -2)
 
 
 def choose_enclosing(half: Any, power: Any, mean: float) -> tuple[Any, Any]:
@@ -70,10 +79,10 @@ def choose_enclosing(half: Any, power: Any, mean: float) -> tuple[Any, Any]:
     if not past.any():
         return power, middle
     if past.all():
-        return middle, power @ power
+        return middle, square(power)
     shorter, longer = middle + 0, middle
     shorter[~past] = power[~past]
-    longer[past] = power[past] @ power[past]
+    longer[past] = square(power[past])
     return shorter, longer
 
 
