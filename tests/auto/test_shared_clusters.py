@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from latentsimplex.auto import shared_clusters
@@ -95,6 +96,21 @@ def test_looks_to_come_are_known_by_the_trees_of_some_samples(monkeypatch):
     # three clusters are two cuts of 180 and 120 samples, two are one cut; pieces are looked at too; noise has been
     assert done[-1] == (180 + 180 + 120) + (180 + 180)
     assert abs(hearing.heard[0][1] - done[-1]) <= 0.1 * done[-1]
+
+
+@pytest.mark.parametrize("finer", [False, True])
+def test_what_has_been_looked_at_in_all_samples_is_not_expected_again(monkeypatch, finer):
+    """A group's tree is grown on all samples before looks are counted, unless one view shows finer clusters."""
+    monkeypatch.setattr(shared_clusters, "GROUPED_BY", 90)
+    if finer:
+        monkeypatch.setattr(shared_clusters.ViewGroups, "find_clearest", lambda self, members: members[:1])
+    views, hearing = [view(FIRST, 0), view(FIRST, 1)], Hearing()
+    with Workers(1) as workers:
+        found = find_shared_clusters(views, Bounds(), 10, workers, None, None, hearing)
+    assert [group.members for group in found.groups] == [(0, 1)]
+    expected, done = hearing.heard[0][1], hearing.heard[-1][0]
+    assert (expected > 0) == finer
+    assert abs(expected - done) <= 0.1 * done
 
 
 def test_views_without_clusters_are_looked_at_once(monkeypatch):

@@ -35,6 +35,17 @@ def test_filters_of_warnings_that_threads_share_are_left_alone(monkeypatch, n_fe
     )
 
 
+@pytest.mark.parametrize("n", [100, 200])
+@pytest.mark.parametrize("sizes", [(), (5,)])
+def test_of_samples_as_near_the_first_are_neighbours(n, sizes):
+    """Which of them are chosen depends on nothing else, not on the processor's instructions."""
+    X = np.random.default_rng(0).integers(3, size=(n, 6)).astype(float)
+    distances = np.linalg.norm(X[:, None] - X, axis=-1)
+    np.fill_diagonal(distances, np.inf)
+    expected = np.argsort(distances, axis=1, kind="stable")[:, :5]
+    assert np.array_equal(np.sort(find_neighbours(X, 5, sizes=sizes)), np.sort(expected))
+
+
 def test_samples_that_coincide_have_as_many_neighbours_as_others():
     near = find_neighbours(np.zeros((30, 2)), 4)
     assert near.shape == (30, 4)

@@ -4,8 +4,8 @@ A view supports clusters if neighbours in it share them (:mod:`latentsimplex.nei
 of views are one if they support each other's clusters half as well as their own, or better, and neither says that
 clusters of the other are one. Views that show no clusters by themselves join the group whose clusters they support, are
 looked at together, and are left out if they show none: noise takes part in nothing. The order of views does not matter.
-A thousand samples tell which views belong together, where they show clusters; the clusters of a group are those of all
-samples.
+A thousand samples tell which views belong together, where they show clusters. The clusters of a group are those of all
+samples, and where these are a few thousand at most, groups are seen in all of them from the beginning.
 
 A group has the clusters that its views show together, unless one view by itself has finer clusters that neighbours in
 all of them tell nearly as well: views that blur what one shows do not take it away.
@@ -48,7 +48,8 @@ SHUFFLES, CHANCE = 20, 5.0
 GROUPED_BY, LEAST_OF_VIEW = 1000, 100
 """Samples by which views are grouped, and the fewest of each view where views lack samples."""
 SEEN_WHOLE = 4000
-"""The most samples of which all are looked at when views are seen together."""
+"""The most samples in which groups are seen as a whole. Their clusters are mostly those of all views, and looked for in
+all samples in the end: a look at a thousand before costs more than it saves."""
 SEED = 0
 
 Members = tuple[int, ...]
@@ -88,7 +89,7 @@ def find_shared_clusters(
     seers = groups if bounds.exactly is not None else [views.find_clearest(members) for members in groups]
     tell = None
     if listener is not NOBODY:
-        tell = LookCount(listener, views.expect_looks(groups, bounds.least > 1), n_landmarks).add
+        tell = LookCount(listener, views.expect_looks(groups, seers, bounds.least > 1), n_landmarks).add
     if bounds.least > 1:
         views = ViewGroups(tables, rows, bounds, workers, n_landmarks, checkpoint)
     views.tell = freely.tell = tell
@@ -108,7 +109,7 @@ def find_shared_clusters(
 class ViewGroups:
     """Views, their neighbours in each comparison of features, and trees of groups of them, each grown once.
 
-    Views are grouped by some of the samples, ``rows``, unless these show no clusters.
+    Views are grouped by some of the samples, ``rows``, unless these show no clusters or are nearly all.
     """
 
     def __init__(
@@ -142,9 +143,8 @@ class ViewGroups:
 
     def _grow_on_some(self, members: Members) -> ClusterTree:
         n = len(self.tables[0])
-        if n == len(self.rows) or (
-            len(members) > 1 and n <= SEEN_WHOLE
-        ):  # a group's is grown on all in any case
+        is_seen_whole = len(members) > 1 and n <= SEEN_WHOLE
+        if n == len(self.rows) or is_seen_whole:
             return self.grow_on_all(members).take(self.rows)
         if members not in self._trees_of_some:
             some = [self._sampled[v] for v in members]
@@ -201,14 +201,15 @@ class ViewGroups:
             )
         return self._trees_of_all[members]
 
-    def expect_looks(self, groups: list[Members], again: bool) -> list[int]:
+    def expect_looks(self, groups: list[Members], seers: list[Members], again: bool) -> list[int]:
         """Return how many samples are in each look to come, by the trees that were grown on some of them.
 
-        Groups are taken to have the largest tree of their views. Views in no group are looked at together, once. What
-        has been looked at is looked at ``again`` only where groups have another number of clusters.
+        The clusters of groups are those of the ``seers``, which are taken to have the largest tree of their views.
+        Views in no group are looked at together, once. What has been looked at is looked at ``again`` only where groups
+        have another number of clusters.
         """
         n, sizes = len(self.tables[0]), []
-        for members in groups:
+        for members in seers:
             if members in self._trees_of_all and not again:
                 continue
             grown = [self._trees[v,].nodes for v in members if (v,) in self._trees]

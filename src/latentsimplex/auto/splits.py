@@ -281,9 +281,10 @@ class Scale:
     @cached_property
     def clouds(self) -> list[tuple[tuple[Graph, Modes], ...]]:
         """For each size of graph, what each cloud looks like."""
+        shape = self._look.shape  # measured before threads ask for it
 
         def read_cloud(cloud: int) -> list[tuple[Graph, Modes]]:
-            drawn = self._look.shape.draw(self._look.n_cloud_samples, np.random.default_rng([SEED, cloud]))
+            drawn = shape.draw(self._look.n_cloud_samples, np.random.default_rng([SEED, cloud]))
             return read_graphs(fill_absent(drawn), self._cloud_sizes, self._n_modes)
 
         return list(zip(*self._look.workers.map(read_cloud, range(N_CLOUDS)), strict=True))

@@ -28,7 +28,7 @@ else:
         """An attribute that is computed when it is first asked for.
 
         That of Python 3.11 has one lock for all objects of a class: threads with objects of their own would wait for
-        one another.
+        one another. Without it, as in later versions, threads that share an object may each compute the value.
         """
 
         def __init__(self, compute: Callable[[Any], Any]) -> None:

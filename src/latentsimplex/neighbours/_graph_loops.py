@@ -158,8 +158,8 @@ def extend_basis(
     """Take the steps of Lanczos' method that fill ``basis`` (m + 1, n), and H (m, m), from one vector to another.
 
     H is the matrix I + N in the basis, N the graph with ``scale`` on both sides, without its first eigenvector
-    ``constant``. Each vector is made orthogonal to those it shares much with, the last two but for the first step, and
-    then to all before it. The length of the last step is returned.
+    ``constant``. Each vector is made orthogonal to those it shares much with, and then to all before it: the former are
+    the last two, and all at the first step, where H may be that of a restart. The length of the last step is returned.
     ``whole`` is the graph as a matrix (n, n), or has no rows where that would be mostly zeros.
     """
     starts, ends, weights = graph

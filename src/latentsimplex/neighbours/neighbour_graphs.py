@@ -34,7 +34,8 @@ from latentsimplex.similarity.distances import euclidean_distances
 FEW_SAMPLES = 150
 """With no more samples eigenvectors are found as quickly without compiled loops."""
 FOUND_TO_ROUNDING = 300
-"""Of no more samples modes are found to rounding, so that they hardly depend on the order of the samples."""
+"""Of no more samples modes are found to rounding, so that they hardly depend on the order of the samples. Of a rate
+that a graph's symmetry repeats, Lanczos' method may find one mode."""
 FEW_MODES = 4
 """All eigenvectors are found as quickly as more than one in four."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
@@ -42,7 +43,7 @@ FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 FEW_FEATURES = 15
 """Fewer features are compared one by one, which keeps all digits, as quickly as by products of matrices."""
 AT_ONCE = 300
-"""Samples that are compared at once, and neighbours chosen without a search."""
+"""Samples that are compared at once, by a matrix that stays in a cache: a search would take longer to begin."""
 COMPARED_AT_ONCE = 1 << 18
 """Distances that are held at a time: they stay in a cache near by."""
 FILLED = 6
@@ -50,9 +51,9 @@ FILLED = 6
 three times as many, and are read four times as fast."""
 COINCIDING = 1e-6
 """Samples that are so much nearer to the next one than to others coincide but for rounding: they have no dimension."""
-TREE_FEATURES, FEW_OF = 5, 10
+FEW_FOR_TREES, FEW_OF = 5, 10
 """Trees find neighbours sooner than comparing all does: in few features, and fewer than one sample in ten."""
-COUNTED = range(151, 2001)
+COUNTED = range(FEW_SAMPLES + 1, COMPARED_QUICKLY + 1)
 """Of so many samples few neighbours are chosen by counting, too, in half of the time; of fewer it takes no loops."""
 
 
@@ -96,7 +97,7 @@ def find_neighbours(
     if len(coordinates) > (COMPARED_QUICKLY if quickly else COMPARED):
         return search_neighbours(fill_missing(coordinates), n_neighbours, workers)
     n, p = coordinates.shape
-    is_counted = n_neighbours > FEW_NEIGHBOURS or (len(sizes) and p > TREE_FEATURES and n in COUNTED)
+    is_counted = n_neighbours > FEW_NEIGHBOURS or (bool(sizes) and p > FEW_FOR_TREES and n in COUNTED)
     if not is_counted or has_missing(coordinates):
         return measure_neighbours(coordinates, n_neighbours)[1]
     k = min(n_neighbours, n - 1)
@@ -110,16 +111,29 @@ def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, In
         one_by_one = p < FEW_FEATURES and not has_missing(coordinates)
         distances = cdist(coordinates, coordinates) if one_by_one else euclidean_distances(coordinates)
         np.fill_diagonal(distances, np.inf)
-        k = min(n_neighbours, n - 1)
-        near = np.argpartition(distances, k - 1, axis=1)[:, :k]
-        nearest = np.take_along_axis(distances, near, axis=1)
-        order = np.argsort(nearest, axis=1, kind="stable")
-        return np.take_along_axis(nearest, order, axis=1), np.take_along_axis(near, order, axis=1)
-    by_tree = p <= TREE_FEATURES and FEW_OF * n_neighbours < n
-    distances, near = search_exactly(coordinates, coordinates, min(n_neighbours + 1, n), by_tree)
+        near = order_nearest(distances, min(n_neighbours, n - 1))
+        return np.take_along_axis(distances, near, axis=1), near
+    by_tree = p <= FEW_FOR_TREES and FEW_OF * n_neighbours < n
+    X = coordinates if by_tree else coordinates - coordinates.mean(axis=0)  # products keep their digits
+    distances, near = search_exactly(X, X, min(n_neighbours + 1, n), by_tree)
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True  # one of many that coincide: the last one is left out in its place
     return distances[~own].reshape(n, -1), near[~own].reshape(n, -1)
+
+
+def order_nearest(distances: Array, k: int) -> Indices:
+    """Return the k nearest (n, k) by distances (n, n), in order, and of equal ones the first.
+
+    >>> order_nearest(np.array([[np.inf, 2.0, 1.0, 1.0, 2.0]]), 3).tolist()
+    [[2, 3, 1]]
+    """
+    within = distances <= np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
+    clear = within.sum(axis=1) == k
+    near = np.empty((len(distances), k), dtype=np.intp)
+    near[clear] = np.nonzero(within[clear])[1].reshape(-1, k)
+    near[~clear] = np.sort(np.argsort(distances[~clear], axis=1, kind="stable")[:, :k], axis=1)
+    order = np.argsort(np.take_along_axis(distances, near, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(near, order, axis=1)
 
 
 def estimate_dimension(distances: Array, near: int) -> float:
@@ -245,8 +259,9 @@ def _modes_of_part(graph: Graph, root: Array, n_modes: int) -> tuple[Array, Arra
     """Return the largest eigenvalues of N (m,) and their vectors (n, m) after the first, which is ``root``; m < n."""
     n = len(root)
     m = min(n_modes, n - 1)
-    if n > FEW_SAMPLES and n > 3 * m:
-        return _lanczos(graph, root, m) if isinstance(graph, sparse.csr_matrix) else graph.find_modes(root, m)
+    is_here = isinstance(graph, sparse.csr_matrix)
+    if n > (FEW_SAMPLES if is_here else FOUND_TO_ROUNDING) and n > 3 * m:
+        return _lanczos(graph, root, m) if is_here else graph.find_modes(root, m)
     N = graph.toarray() / root / root[:, None]
     values, vectors = eigh(N, subset_by_index=None if FEW_MODES * m > n else [n - m - 1, n - 1])
     order = np.argsort(-values)[1 : m + 1]

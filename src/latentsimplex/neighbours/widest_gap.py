@@ -89,9 +89,10 @@ def bound_most(lengths: Array) -> float:
     2.5
     """
     place = MOST_EDGES * (len(lengths) - 1)
-    k = int(place)
-    lower, upper = np.partition(lengths, [k, min(k + 1, len(lengths) - 1)])[[k, min(k + 1, len(lengths) - 1)]]
-    return float(lower + (place - k) * (upper - lower))
+    below = int(place)
+    both = [below, min(below + 1, len(lengths) - 1)]
+    lower, upper = np.partition(lengths, both)[both]
+    return float(lower + (place - below) * (upper - lower))
 
 
 def join_distances(coordinates: Sequence[Array]) -> Array:
