@@ -22,7 +22,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from latentsimplex import LatentSimplexPosition
 from latentsimplex.base.threads import Workers
 from latentsimplex.datasets import load_digits, many_views, running_example
-from latentsimplex.placing.neighbour_opinions import learn_neighbourhood, place_samples
+from latentsimplex.placing.sample_memberships import learn_neighbourhood, place_samples
 from latentsimplex.uncertainty.calibration import membership_reliability
 
 N_CLUSTERS, SEPARATION = 12, 7.0

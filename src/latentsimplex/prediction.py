@@ -18,7 +18,7 @@ from latentsimplex.inputs.mixed_columns import GivenColumns
 from latentsimplex.inputs.named_table import match_rows
 from latentsimplex.inputs.views import Views, as_views, is_collection
 from latentsimplex.placing.comparison import CHUNK
-from latentsimplex.placing.new_samples import read_new_samples
+from latentsimplex.placing.new_tables import read_new_samples
 from latentsimplex.placing.new_views import AssignedViews, KnownPatterns, assign_views
 from latentsimplex.placing.references import References
 from latentsimplex.results.consensus import label_new_samples
@@ -54,7 +54,7 @@ class Prediction(NamedTuple):
 
 
 def predict_samples(results: Results, data: Any, n_jobs: int | None = None, engine: Any = None) -> Prediction:
-    """Return labels and memberships of new samples, in any form that :mod:`latentsimplex.placing.new_samples` reads.
+    """Return labels and memberships of new samples, in any form that :mod:`latentsimplex.placing.new_tables` reads.
 
     Very many are placed by the workers of a cluster, if there is an engine.
     """

@@ -18,8 +18,8 @@ from latentsimplex.base.wide_table import find_varying
 from latentsimplex.fitting import Fitting, Found, Reading
 from latentsimplex.known.known_samples import Known
 from latentsimplex.known.posterior import judge_memberships
+from latentsimplex.model.joint_loss_weights import leave_out_unheard, weigh_losses
 from latentsimplex.model.joint_losses import settle_with_losses
-from latentsimplex.model.loss_weights import leave_out_unheard, weigh_losses
 from latentsimplex.model.problem import NEVER
 from latentsimplex.neighbours.nearest_neighbours import COMPARED
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours

@@ -41,8 +41,13 @@ from latentsimplex.known.known_losses import list_losses
 from latentsimplex.known.known_samples import NOTHING, Given, Known, read_known
 from latentsimplex.model.backends import choose_backend
 from latentsimplex.model.cluster_prices import ClusterPrice
+from latentsimplex.model.joint_loss_weights import (
+    WeightedLoss,
+    has_given_weight,
+    leave_out_unheard,
+    weigh_losses,
+)
 from latentsimplex.model.joint_losses import JointLoss, check_losses
-from latentsimplex.model.loss_weights import WeightedLoss, has_given_weight, leave_out_unheard, weigh_losses
 from latentsimplex.model.problem import NOBODY, Listener, Problem
 from latentsimplex.options import Options
 from latentsimplex.pairs.divergence import DIVERGENCES

@@ -7,8 +7,8 @@ from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.base.threads import Workers
 from latentsimplex.inputs.views import as_views
 from latentsimplex.placing import references
-from latentsimplex.placing.neighbour_opinions import learn_neighbourhood
 from latentsimplex.placing.references import keep_references, learn_comparisons
+from latentsimplex.placing.sample_memberships import learn_neighbourhood
 from latentsimplex.similarity import AutoDiffusion
 
 KERNEL = AutoDiffusion("local", ((1, "as they are"), (3, "standardised")))

@@ -17,8 +17,8 @@ from latentsimplex import LatentSimplexPosition, load
 from latentsimplex.datasets import running_example
 from latentsimplex.estimator import FITTED
 from latentsimplex.placing.comparison import Comparison
-from latentsimplex.placing.neighbour_opinions import Neighbourhood
 from latentsimplex.placing.references import References
+from latentsimplex.placing.sample_memberships import Neighbourhood
 from latentsimplex.results.consensus import Consensus
 from latentsimplex.results.parameters import UnstoredKernel
 from latentsimplex.results.results import Results, Stage

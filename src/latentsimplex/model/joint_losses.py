@@ -10,7 +10,7 @@ W            ``W``                    d x n x g  memberships of patterns
 L_j(W^(l))   values                   d          loss j of each pattern, in nats
 rho_jl       ``shares``               losses x d Pr(loss j speaks of pattern l) = softmax(-L_j) over patterns
 omega_j      ``weight``                          how much a nat of loss j counts beside one of the views; given, or
-                                                 found (:mod:`latentsimplex.model.loss_weights`)
+                                                 found (:mod:`latentsimplex.model.joint_loss_weights`)
 ============ ======================== ========== ============================================================
 
 A loss speaks of one pattern, and which one is found: EM descends, beside what it does of the views,
@@ -60,7 +60,7 @@ LEAST = 1e-12
 RIDGE = 1.0
 """The precision of the prior on coefficients of standardised covariates."""
 BY_EVIDENCE = "auto"
-"""The weight of a loss that is to be found (:mod:`latentsimplex.model.loss_weights`)."""
+"""The weight of a loss that is to be found (:mod:`latentsimplex.model.joint_loss_weights`)."""
 
 
 class JointLoss(Protocol):

@@ -1,7 +1,7 @@
 """Reference samples that a fit keeps to place new ones: how each view compares them, and their memberships.
 
 References are all samples of a fit, or landmarks where there are many: the same in all views, some of each cluster. New
-samples are placed against them pattern by pattern (:mod:`latentsimplex.placing.neighbour_opinions`); views whose
+samples are placed against them pattern by pattern (:mod:`latentsimplex.placing.sample_memberships`); views whose
 pattern has no clusters tell nothing and are not kept. How far neighbours are believed is learnt when it is first asked
 for, by the first prediction or by saving: most fits are never asked.
 """
@@ -29,7 +29,7 @@ from latentsimplex.placing.comparison import (
     learn_alike,
     learn_comparison,
 )
-from latentsimplex.placing.neighbour_opinions import Neighbourhood, Placed, learn_neighbourhood, place_samples
+from latentsimplex.placing.sample_memberships import Neighbourhood, Placed, learn_neighbourhood, place_samples
 from latentsimplex.placing.squared_distances import FEW_FEATURES
 
 MOST_REFERENCES, LEAST_OF_CLUSTER = 5000, 20

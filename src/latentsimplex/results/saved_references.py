@@ -17,8 +17,8 @@ from latentsimplex.base.types import Array
 from latentsimplex.inputs.mixed_columns import ColumnEncoding, GivenColumns
 from latentsimplex.inputs.numbers import LARGEST
 from latentsimplex.placing.comparison import FARTHEST, Comparison, Way
-from latentsimplex.placing.neighbour_opinions import SHARPNESSES, THINNEST, Neighbourhood, crowded_views
 from latentsimplex.placing.references import References, list_placing_views
+from latentsimplex.placing.sample_memberships import SHARPNESSES, THINNEST, Neighbourhood, crowded_views
 from latentsimplex.results.zip_archive import require
 
 ARRAYS: dict[str, tuple[str, int]] = {

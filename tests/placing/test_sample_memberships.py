@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from latentsimplex.base.threads import Workers
-from latentsimplex.placing.neighbour_opinions import (
+from latentsimplex.placing.sample_memberships import (
     PRIOR,
     ROWS,
     SMOOTHING_APART,

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from latentsimplex.inputs.named_table import NamedTable
 from latentsimplex.inputs.views import as_views
-from latentsimplex.placing.new_samples import read_new_samples
+from latentsimplex.placing.new_tables import read_new_samples
 
 BLOOD, URINE = ["age", "iron", "salt"], ["acid", "water"]
 

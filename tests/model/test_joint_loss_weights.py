@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from latentsimplex.model.joint_loss_weights import choose_weights, fit_weights, hide_and_ask, weigh_losses
 from latentsimplex.model.joint_losses import BlockModel, CovariatePrior
-from latentsimplex.model.loss_weights import choose_weights, fit_weights, hide_and_ask, weigh_losses
 
 N, CLUSTERS = 120, 3
 
