@@ -41,7 +41,7 @@ FEW_MODES = 4
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
 FEW_FEATURES = 15
-"""Fewer features are compared one by one, which keeps all digits, as quickly as by products of matrices."""
+"""Where all pairs are held, fewer features are compared one by one, which keeps all digits, as soon as by products."""
 AT_ONCE = 300
 """Samples that are compared at once, by a matrix that stays in a cache: a search would take longer to begin."""
 COMPARED_AT_ONCE = 1 << 18
