@@ -31,6 +31,9 @@ SETTLED_WINDOW, SETTLED_TOL = 3, 1e-5
 NATS_BETWEEN, NATS_AT_LAST = 1.0, 0.1
 """Or by less than so many nats: before and after a move, and in the end."""
 
+STEPS_AT_LAST = 4
+"""How many times as many steps an M step has where all views take part: they cost nothing beside a pass over these."""
+
 PRICED_MOVES: tuple[Move, ...] = (recut_patterns, join_patterns, merge_patterns, split_pattern)
 SLOPED_MOVES: tuple[Move, ...] = (merge_clusters, merge_patterns)
 
@@ -38,11 +41,11 @@ Callback = Callable[[int, Expectation], None]
 
 
 class MovesSoFar(NamedTuple):
-    """A run with moves in its course: the fit, whose move it is, and whether the loss has fallen in this round."""
+    """A run with moves in its course: the fit, whose move it is, and how many moves in a row have not helped it."""
 
     fit: Fit
     turn: int
-    is_falling: bool
+    in_vain: int
 
 
 def until_settled(problem: Problem, **changes: Any) -> Problem:
@@ -59,7 +62,10 @@ def reschedule(problem: Problem, **changes: Any) -> Problem:
 def run_with_moves(
     problem: Problem, state: State, callback: Callback | None = None, nats: float = NATS_AT_LAST
 ) -> Fit:
-    """Run EM from a state, changing clusters and patterns for as long as the loss falls, in the end by so many nats."""
+    """Run EM from a state, changing clusters and patterns for as long as the loss falls, in the end by so many nats.
+
+    Moves take turns until each has been tried on the fit in vain: the same move on the same fit does the same.
+    """
     temperature = problem.model.temperature
     problem = until_settled(problem, single_precision=True)
     between = reschedule(
@@ -70,23 +76,21 @@ def run_with_moves(
     if problem.checkpoint is not None:
         bookmark = problem.checkpoint.bookmark("moves", types=(MovesSoFar, *FIT_TYPES))
     if bookmark is not None and bookmark.found is not None:
-        fit, turn, is_falling = bookmark.found
+        fit, turn, in_vain = bookmark.found
         fit = fit._replace(expectation=e_step(problem, fit.state))
     else:
-        fit, turn, is_falling = run(between, state, callback), 0, False
-    while turn < len(moves) and not problem.schedule.stop():
-        proposed = moves[turn](problem, fit)
+        fit, turn, in_vain = run(between, state, callback), 0, 0
+    while in_vain < len(moves) and not problem.schedule.stop():
+        move = moves[turn]
+        turn, in_vain, proposed = (turn + 1) % len(moves), in_vain + 1, move(problem, fit)
         if proposed is not None:
             moved = run(between, proposed, callback)
             losses = fit.loss_curve[-1], moved.loss_curve[-1]
-            logger.debug("%s: loss %.8g -> %.8g", moves[turn].__name__, *losses)
+            logger.debug("%s: loss %.8g -> %.8g", move.__name__, *losses)
             if losses[1] < losses[0]:
-                fit, is_falling = append_curves(fit, moved), True
-        turn += 1
-        if turn == len(moves) and is_falling:
-            turn, is_falling = 0, False
+                fit, in_vain = append_curves(fit, moved), 0
         if bookmark is not None:
-            bookmark.keep(MovesSoFar(drop_statistics(fit), turn, is_falling))
+            bookmark.keep(MovesSoFar(drop_statistics(fit), turn, in_vain))
     last = reschedule(problem, fall=nats * temperature, single_precision=False)
     return append_curves(fit, run(last, fit.state, callback))
 
@@ -119,7 +123,7 @@ def run_from_labels(
 
 def finish_on_all_views(problem: Problem, fit: Fit, callback: Callback | None = None) -> Fit:
     """Run EM on all views from where a fit to a part of them ended."""
-    problem = until_settled(problem)
+    problem = until_settled(problem, steps=STEPS_AT_LAST * problem.schedule.steps)
     state = fit.state._replace(rate=np.full_like(fit.state.rate, problem.schedule.rate))
     return run(problem, state, callback)
 
