@@ -165,7 +165,7 @@ def test_a_part_of_a_table_is_the_same_however_it_is_held():
 def test_pairs_that_no_view_has_are_as_similar_as_others_are():
     X = draw_columns(p=2)
     X[: N // 2, 0] = X[N // 2 :, 1] = np.nan
-    S = pool_similarities([split(X)], [1, 1], BROAD, FORWARD)[0]
+    S = pool_similarities([split(X)], [[1, 1]], BROAD, FORWARD)[0]
     unseen = S[: N // 2, N // 2 :]
     assert np.ptp(unseen) == 0
     assert np.isclose(
@@ -181,6 +181,6 @@ def test_draws_are_pooled_by_themselves_wherever_they_are_read(device):
     draws[1][2] = np.zeros((N, 1))  # which says nothing
     for X in draws:
         X[3][:10] = np.nan
-    together = pool_similarities(draws, [1] * 4, BROAD, FORWARD, device)
+    together = pool_similarities(draws, [[1] * 4] * len(draws), BROAD, FORWARD, device)
     for X, S in zip(draws, together, strict=True):
-        np.testing.assert_allclose(S, pool_similarities([X], [1] * 4, BROAD, FORWARD)[0], atol=1e-5)
+        np.testing.assert_allclose(S, pool_similarities([X], [[1] * 4], BROAD, FORWARD)[0], atol=1e-5)

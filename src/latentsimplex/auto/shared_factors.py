@@ -16,7 +16,7 @@ symbol name          shape   meaning
 U      ``features``  n x p   features of the views side by side, standardised, outliers clipped
 e      ``factors``   n x L   independent factors: leading directions of U, L by parallel analysis, rotated (ICA)
 A      ``loadings``  L x p   of features on factors
-Q_j    ``quantiles``         of the one-humped distribution nearest to feature j
+Q_j    ``ordered``   n x p   quantiles of the one-humped distribution nearest to feature j
 r_k    ``rates``     g - 1   how fast the mode fades that tells k clusters apart from k - 1: -log of an eigenvalue
 ====== ============= ======= ====================================================================================
 
@@ -34,12 +34,11 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
-from scipy.stats import rankdata
 
 from latentsimplex.auto.cluster_tree import Bounds, grow_tree
 from latentsimplex.auto.slow_modes import smooth_spread
 from latentsimplex.auto.unimodal_clouds import RANKS, find_discrete_values, one_humped_quantiles, round_to
-from latentsimplex.base.arrays import to_double, to_host
+from latentsimplex.base.arrays import convert_like, to_double, to_host
 from latentsimplex.base.condensed import unpack_pairs
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
@@ -57,6 +56,8 @@ MOST_VIEWS, MOST_FEATURES, MOST_SAMPLES = 30, 50, 300
 N_CLOUDS, N_PERMUTATIONS, SEED = 6, 4, 0
 LEAST_SLOWER, SPREADS = 0.15, 3.0
 """By how much log r_k must be less than in clouds, and how many of their standard deviations that is."""
+READ_TOGETHER = 1 << 26
+"""Entries of the matrices of views that are read at once."""
 FASTEST = 1e-9
 """Eigenvalues count as no less than this: their logarithms are taken."""
 ROUNDS, SETTLED = 200, 1e-4
@@ -90,16 +91,17 @@ def count_believed_clusters(
         return parts if job[1] < 0 else factors.draw(np.random.default_rng([SEED, job[1]]))
 
     def read_rates(some: list[tuple[int, int]]) -> list[Array]:
-        l, draws = some[0][0], list(workers.map(draw_views, some))
-        pooled = pool_similarities(draws, taken[l][1], kernel, divergence, gpu)
-        return list(workers.map(lambda S: np.log(measure_rates(S, found[l])), pooled))
+        draws, widths = list(workers.map(draw_views, some)), [taken[l][1] for l, _ in some]
+        pooled = pool_similarities(draws, widths, kernel, divergence, gpu)
+        jobs = zip(pooled, [found[l] for l, _ in some], strict=True)
+        return list(workers.map(lambda job: np.log(measure_rates(*job)), list(jobs)))
 
     taken = list(workers.map(take_views, patterns))
-    # threads read one cloud each, and a GPU all those of a pattern at once
+    # threads read one cloud each, and a GPU all of them at once
     gpu = workers.device if (workers.device or "").startswith("cuda") else None
     clouds = range(-1, N_CLOUDS)
-    together = [[(l, cloud) for cloud in clouds] for l in range(len(patterns))]
-    jobs = together if gpu is not None else [[job] for own in together for job in own]
+    together = [(l, cloud) for l in range(len(patterns)) for cloud in clouds]
+    jobs = [together] if gpu is not None else [[job] for job in together]
     rates = [own for some in workers.map(read_rates, jobs, threaded=gpu is None) for own in some]
     believed = []
     for l, ((parts, _, _), most) in enumerate(zip(taken, found, strict=True)):
@@ -143,15 +145,14 @@ def take_part(table: Any, samples: Indices) -> Array:
 class FactorModel:
     """What clouds are drawn from that share factors as some views do.
 
-    ``factors`` and ``quantiles`` are quantiles at ``RANKS`` of each factor and of each feature. ``values`` has the
-    values of each discrete feature, ``missing`` (n, p) says which cells there are none of, and ``ends`` where the
+    ``factors`` are quantiles at ``RANKS`` of each factor, ``ordered`` (n, p) the numbers that each feature of a cloud
+    consists of, the smallest first. ``missing`` (n, p) says which cells there are none of, and ``ends`` where the
     features of each view end.
     """
 
     loadings: Array
     factors: list[Array]
-    quantiles: list[Array]
-    values: list[Array | None]
+    ordered: Array
     missing: np.ndarray
     ends: list[int]
 
@@ -161,11 +162,8 @@ class FactorModel:
         factors = np.column_stack([np.interp(rng.random(n), RANKS, quantiles) for quantiles in self.factors])
         own = np.sqrt(np.maximum(1 - (self.loadings**2).sum(axis=0), 0.0))
         scores = factors @ self.loadings + own * rng.normal(size=(n, p))
-        ranks = (rankdata(scores, axis=0) - 0.5) / n
         features = np.empty((n, p))
-        for j, (quantiles, values) in enumerate(zip(self.quantiles, self.values, strict=True)):
-            column = np.interp(ranks[:, j], RANKS, quantiles)
-            features[:, j] = column if values is None else round_to(column, values)
+        np.put_along_axis(features, scores.argsort(axis=0), self.ordered, axis=0)
         features[self.missing] = np.nan
         return [features[:, start:end] for start, end in pairwise([0, *self.ends])]
 
@@ -189,11 +187,17 @@ def measure_factors(tables: Sequence[Array]) -> FactorModel:
     return FactorModel(
         loadings / np.maximum(1.0, np.sqrt((loadings**2).sum(axis=0))),
         [one_humped_quantiles(factor) for factor in factors.T],
-        [one_humped_quantiles(column) for column in columns],
-        [find_discrete_values(column) for column in columns],
+        np.column_stack([order_feature(column, len(X)) for column in columns]),
         missing,
         np.cumsum([table.shape[1] for table in tables]).tolist(),
     )
+
+
+def order_feature(column: Array, n: int) -> Array:
+    """Return n numbers in order that are as a feature's, but one-humped; discrete where the feature is."""
+    values = find_discrete_values(column)
+    ordered = np.interp((np.arange(n) + 0.5) / n, RANKS, one_humped_quantiles(column))
+    return ordered if values is None else round_to(ordered, values)
 
 
 def standardise_clipped(X: Array) -> Array:
@@ -259,35 +263,37 @@ def find_rotation(scores: Array) -> Array:
 
 def pool_similarities(
     draws: Sequence[Sequence[Array]],
-    widths: Sequence[int],
+    widths: Sequence[Sequence[int]],
     kernel: AutoDiffusion,
     divergence: Divergence,
     device: str | None = None,
 ) -> list[Array]:
     """Return the similarities (n, n) that fit the views of each draw best: by the mean of f(s).
 
-    The mean is over the views that have both samples. Views (n, p_v) are parts of some that had ``widths`` features,
-    and lack the same samples in all draws. Constant ones say nothing. Views of one width that
-    have all samples are read together, on a ``device`` of torch if there is one.
+    The mean is over the views that have both samples. Views (n, p_v) are parts of some that had ``widths`` features.
+    Constant ones say nothing. Views of one width that have the same samples are read together, on a ``device`` of torch
+    if there is one.
     """
     n, alike = len(draws[0][0]), defaultdict(list)
     totals, counts = np.zeros((len(draws), n, n)), np.zeros((len(draws), n, n))
     for d, tables in enumerate(draws):
-        for v, (X, width) in enumerate(zip(tables, widths, strict=True)):
+        for X, width in zip(tables, widths[d], strict=True):
             if find_varying(X).any():
-                has_all = not np.isnan(X).all(axis=1).any()
-                alike[width, -1 if has_all else v].append((d, X))
-    for (width, _), members in alike.items():
-        rows = np.flatnonzero(~np.isnan(members[0][1]).all(axis=1))
-        own, batch = kernel.kernel(width), np.stack([X[rows] for _, X in members])
-        if device is not None and accepts_batches(own):
-            batch = import_torch().as_tensor(batch, device=device)
-        f = divergence.f(clip_exponents(read_exponents(own, batch, lambda _: "a view")))
-        of_draw = np.array([d for d, _ in members])
-        for d in np.unique(of_draw):
-            first, last = np.searchsorted(of_draw, [d, d + 1])
-            totals[d][np.ix_(rows, rows)] += unpack_pairs(to_host(to_double(f[first:last]).sum(0)))
-            counts[d][np.ix_(rows, rows)] += last - first
+                alike[width, (~np.isnan(X).all(axis=1)).tobytes()].append((d, X))
+    most = max(1, READ_TOGETHER // n**2)
+    for (width, present), members in alike.items():
+        rows, own = np.flatnonzero(np.frombuffer(present, dtype=bool)), kernel.kernel(width)
+        for start in range(0, len(members), most):
+            of_draw, tables = zip(*members[start : start + most], strict=True)
+            batch: Any = np.stack([X[rows] for X in tables])
+            if device is not None and accepts_batches(own):
+                batch = import_torch().as_tensor(batch, device=device)
+            f = to_double(divergence.f(clip_exponents(read_exponents(own, batch, lambda _: "a view"))))
+            drawn, number = np.unique(of_draw, return_inverse=True)
+            sums = to_host(convert_like(np.eye(len(drawn))[number].T, f) @ f)
+            for d, own_sum, count in zip(drawn, sums, np.bincount(number), strict=True):
+                totals[d][np.ix_(rows, rows)] += unpack_pairs(own_sum)
+                counts[d][np.ix_(rows, rows)] += count
     return [_mean_similarity(*each, divergence) for each in zip(totals, counts, strict=True)]
 
 

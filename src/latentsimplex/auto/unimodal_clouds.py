@@ -179,10 +179,11 @@ def measure_local_dimension(coordinates: Array) -> float:
 
 def one_humped_quantiles(column: Array) -> Array:
     """Return quantiles at ``RANKS`` of the one-humped histogram nearest to a feature: up to the mode, then down."""
-    low, high = column.min(), column.max()
+    ordered = np.sort(column)
+    low, high = ordered[0], ordered[-1]
     if high <= low:
         return np.full(len(RANKS), low)
-    start, end = np.quantile(column, [TAIL, 1 - TAIL])
+    start, end = interpolate_quantile(ordered, TAIL), interpolate_quantile(ordered, 1 - TAIL)
     tails = np.linspace(low, start, TAIL_BINS + 1), np.linspace(end, high, TAIL_BINS + 1)
     edges = (
         np.unique(np.concatenate([tails[0], np.linspace(start, end, BINS + 1), tails[1]]))
@@ -191,7 +192,19 @@ def one_humped_quantiles(column: Array) -> Array:
     )
     from latentsimplex.auto._unimodal_loops import fit_one_hump
 
-    counts = np.histogram(column, edges)[0].astype(np.float64)
+    counts = np.diff(np.append(ordered.searchsorted(edges[:-1]), len(ordered))).astype(np.float64)
     widths = np.diff(edges)
     mass = fit_one_hump(counts, widths, np.median(counts / widths))
     return np.interp(RANKS, np.concatenate([[0.0], np.cumsum(mass)]), edges)
+
+
+def interpolate_quantile(ordered: Array, rank: float) -> float:
+    """Return the quantile at a rank between 0 and 1 of numbers in order, as NumPy has it, without NumPy's overhead.
+
+    >>> interpolate_quantile(np.array([1.0, 2.0, 4.0]), 0.75)
+    3.0
+    """
+    at = rank * (len(ordered) - 1)
+    below = int(at)
+    low, high, share = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)]), at - below
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
