@@ -65,8 +65,8 @@ def test_bandwidths_on_a_line_are_those_of_distances(seed):
 @pytest.mark.parametrize("n", [1, 2, 3, 40, 500])
 def test_numbers_are_sorted_with_where_they_stood(n):
     given = np.random.default_rng(n).integers(0, n, n).astype(np.float32)
-    found, order = given.copy(), np.empty(n, dtype=np.int64)
-    loops.sort_numbers(found, order)
+    found, order = np.empty_like(given), np.empty(n, dtype=np.int64)
+    loops.sort_numbers(given, found, order)
     assert np.array_equal(found, np.sort(given))
     assert np.array_equal(given[order], found)
     assert np.array_equal(np.sort(order), np.arange(n))

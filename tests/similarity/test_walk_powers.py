@@ -12,13 +12,13 @@ from latentsimplex.similarity.walk_powers import (
     MIXING_STEPS,
     MOST_DOUBLINGS,
     balance_rows,
-    choose_enclosing,
-    enclosing_powers,
+    double_lengths,
+    mean_of_product,
     mean_of_square,
-    mean_similarity,
     mix_powers,
     off_diagonal_mean,
     similarities_at_mean,
+    walk_to_mean,
 )
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -30,6 +30,10 @@ def off_diagonal(S):
 
 def similarity_of(K):
     return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
+
+
+def mean_similarity(K):
+    return np.array([off_diagonal(similarity_of(one)).mean() for one in K])
 
 
 def mixture_by_hand(M, mean, reached):
@@ -67,41 +71,49 @@ def test_walks_of_several_tables_stop_at_their_own_lengths():
         np.testing.assert_allclose(S, mixture_by_hand(M, 0.3, off_diagonal(S).mean()), atol=1e-9)
 
 
-def test_a_mean_lies_between_those_of_the_powers_that_enclose_it():
+def test_walks_double_until_the_next_doubling_would_reach_the_mean():
     walks = Diffusion(neighbours=5).walks(np.stack([X, X + 20 * (np.arange(40) % 8)[:, None]]))
-    shorter, longer = enclosing_powers(walks, 0.3)
-    assert (mean_similarity(shorter) < 0.3).all()
-    assert (mean_similarity(longer) >= 0.3).all()
+    half, power = double_lengths(walks, 0.14)
+    np.testing.assert_allclose(power, half @ half, rtol=1e-9)
+    assert (mean_similarity(power @ power) >= 0.14).all()
+    longer = [not np.allclose(one, M) for one, M in zip(half, walks, strict=True)]
+    assert (mean_similarity(power)[longer] < 0.14).all()
+    assert longer == [False, True]
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.12, 0.2, 1.0])
-def test_of_three_powers_the_two_around_a_mean_are_chosen(mean):
+def test_a_mean_between_those_of_three_powers_is_that_of_a_mixture_of_two(mean):
     """The powers are L, 3L/2 and 2L, and each walk has a choice of its own."""
-    half = Diffusion(neighbours=4).walks(np.stack([X, X**3]))
-    power = half @ half
+    walks = Diffusion(neighbours=4).walks(np.stack([X, X**3]))
+    half, power = double_lengths(walks, mean)
+    K, roots = walk_to_mean(walks, mean)
     powers = [power, power @ half, power @ power]
-    for v, (shorter, longer) in enumerate(zip(*choose_enclosing(half, power, mean), strict=True)):
+    for v in range(2):
         first = 0 if mean_similarity(powers[1])[v] >= mean else 1
-        np.testing.assert_allclose(shorter, powers[first][v], rtol=1e-12)
-        np.testing.assert_allclose(longer, powers[first + 1][v], rtol=1e-12)
+        pair = np.array([powers[first][v].ravel(), powers[first + 1][v].ravel()])
+        shares = np.linalg.lstsq(pair.T, K[v].ravel(), rcond=None)[0]
+        np.testing.assert_allclose(shares @ pair, K[v].ravel(), atol=1e-12)
+        assert (shares > -1e-9).all()
+        np.testing.assert_allclose(roots[v], np.diag(K[v]) ** -0.5, rtol=1e-9)
 
 
 def test_mean_similarities_by_hand():
     K = np.array([X @ X.T + 3 * np.eye(40), np.exp(-abs(X[:, :1] - X[:, 0]))])
-    expected = [off_diagonal(similarity_of(one)).mean() for one in K]
-    np.testing.assert_allclose(mean_similarity(K), expected, rtol=1e-12)
     np.testing.assert_allclose(mean_of_square(K), mean_similarity(K @ K), rtol=1e-12)
+    power = K @ K
+    np.testing.assert_allclose(mean_of_product(K, power), mean_similarity(K @ power), rtol=1e-12)
     assert off_diagonal_mean(5.0 + 20 * 0.3, 5) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("mean", "expected"), [(0.0, "shorter"), (0.99, "longer")])
-def test_a_mean_out_of_reach_is_that_of_one_power_alone(mean, expected):
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_mean_out_of_reach_is_that_of_one_power_alone(mean, expected, left):
     M = Diffusion(neighbours=4).walks(X[None])
-    shorter, longer = M @ M, M @ M @ M
-    less, more, roots = mix_powers(shorter, longer, mean)
+    half, power = M, M @ M
+    less, more, roots = mix_powers((half, power)[left], half, power, mean)
     assert (less > 0).tolist() == [expected == "shorter"]
     assert (more > 0).tolist() == [expected == "longer"]
-    K = less[:, None, None] * shorter + more[:, None, None] * longer
+    K = (half, power)[left] @ (less[:, None, None] * half + more[:, None, None] * power)
     np.testing.assert_allclose(roots[0], np.diag(K[0]) ** -0.5, rtol=1e-12)
 
 
@@ -135,11 +147,11 @@ def table(n, p, seed=0):
     return rng.normal(size=(3, p))[rng.integers(0, 3, n)] * 3 + rng.normal(size=(n, p))
 
 
-def powers(n=70):
+def powers(n=70, neighbours=4):
     """Return a walk of n samples and its square, as wide as the loops want them."""
     wide = -(-n // _walk_loops.LANES) * _walk_loops.LANES
     M = np.zeros((wide, wide), dtype=np.float32)
-    M[:n, :n] = Diffusion(neighbours=4).walks(to_single(table(n, 2))[None])[0]
+    M[:n, :n] = Diffusion(neighbours=neighbours).walks(to_single(table(n, 2))[None])[0]
     return M, M @ M
 
 
@@ -151,16 +163,28 @@ def lists(n):
 
 @pytest.mark.parametrize("left", [0, 1])
 @pytest.mark.parametrize("listed", [True, False])
-def test_products_of_powers_are_of_unit_mean_return(left, listed):
-    n = 70
+@pytest.mark.parametrize("n", [5, 70, 96])
+def test_the_upper_half_of_a_product_of_powers(n, listed, left):
     both = powers(n)
-    half, right = both[left], both[1]
+    left, right = both[left], both[1]
     who, share, many = lists(n)
-    out = np.zeros_like(right)
-    found = _walk_loops.list_significant(half, n, _walk_loops.NEGLIGIBLE, who, share, many)
-    assert found == (half > _walk_loops.NEGLIGIBLE).sum() / n**2 < 0.9
-    _walk_loops.multiply_powers(half, listed, who, share, many, right, out)
-    expected = half.astype(float) @ right
+    out = np.full_like(right, np.nan)
+    _walk_loops.list_significant(left, n, _walk_loops.NEGLIGIBLE, who, share, many)
+    _walk_loops.write_product(left, listed, who, share, many, right, out)
+    np.testing.assert_allclose(np.triu(out[:n, :n]), np.triu(left.astype(float) @ right)[:n, :n], atol=1e-6)
+
+
+@pytest.mark.parametrize("neighbours", [3, 60])
+def test_squares_of_powers_are_whole_and_of_unit_mean_return(neighbours):
+    """Few entries are listed, many are not."""
+    n = 90
+    M, _ = powers(n, neighbours)
+    out = np.zeros_like(M)
+    share = _walk_loops.count_significant(M, n, _walk_loops.NEGLIGIBLE)
+    assert share == (M > _walk_loops.NEGLIGIBLE).sum() / n**2
+    assert (share < _walk_loops.MOST_LISTED) == (neighbours == 3)
+    _walk_loops.square_power(M, _walk_loops.NEGLIGIBLE, *lists(n), out)
+    expected = M.astype(float) @ M
     np.testing.assert_allclose(out, expected * n / np.trace(expected), atol=1e-5)
 
 
@@ -176,31 +200,41 @@ def test_what_is_significant_is_listed_row_by_row():
         assert not share[i, many[i] : whole].any()
 
 
-def test_compiled_means_are_those_of_arrays():
+@pytest.mark.parametrize("longer", [False, True])
+def test_compiled_means_are_those_of_arrays(longer):
     n = 70
-    M, K = powers(n)
-    gap = M @ K - K
-    wide = np.float64([M[:n, :n], K[:n, :n], (K + 0.3 * gap)[:n, :n]])
-    assert _walk_loops.mean_of_square(M, n, LEAST_WEIGHT) == pytest.approx(mean_of_square(wide)[0], rel=1e-5)
-    assert _walk_loops.mean_of_square(M, n, LEAST_WEIGHT) == pytest.approx(mean_similarity(wide)[1], rel=1e-5)
-    found = _walk_loops.mean_of_mixture(K, gap, n, 0.3, LEAST_WEIGHT)
-    assert found == pytest.approx(mean_similarity(wide)[2], rel=1e-5)
-    roots = _walk_loops.inverse_root_diagonal(K, gap, n, 0.3, LEAST_WEIGHT)
-    np.testing.assert_allclose(roots, np.diag(wide[2]) ** -0.5, rtol=1e-6)
+    half, power = powers(n)
+    own, other, roots = np.empty(n), np.empty(n), np.zeros(len(half), dtype=np.float32)
+    H, P = np.float64(half[:n, :n]), np.float64(power[:n, :n])
+    left = power if longer else half
+    K = np.float64(left[:n, :n]) @ (0.7 * H + 0.3 * P)
+    assert _walk_loops.write_products_of_rows(left, half, n, own) == pytest.approx(own.mean(), rel=1e-6)
+    _walk_loops.write_products_of_rows(left, power, n, other)
+    np.testing.assert_allclose(0.7 * own + 0.3 * other, np.diag(K), rtol=1e-5)
+    found = _walk_loops.mean_of_mixture(half, power, longer, own, other, 0.7, 0.3, LEAST_WEIGHT, roots)
+    assert found == pytest.approx(mean_similarity(K[None])[0], rel=1e-5)
+    np.testing.assert_allclose(roots[:n], np.diag(K) ** -0.5, rtol=1e-5)
+    assert _walk_loops.mean_of_square(half, n, LEAST_WEIGHT) == pytest.approx(
+        mean_of_square(H[None])[0], rel=1e-5
+    )
 
 
+@pytest.mark.parametrize("longer", [False, True])
 @pytest.mark.parametrize("share", [-0.2, 0.0, 0.31, 1.0, 1.2])
-def test_a_compiled_mixture_is_found_where_arrays_find_it(share):
+def test_a_compiled_mixture_is_found_where_arrays_find_it(share, longer):
     n = 70
-    M, K = powers(n)
-    shorter, longer = K / np.trace(K) * n, M @ K / np.trace(M @ K) * n
-    ends = mean_similarity(np.float64([shorter[:n, :n], longer[:n, :n]]))
+    half, power = powers(n)
+    H, P = np.float64(half[None, :n, :n]), np.float64(power[None, :n, :n])
+    left = P if longer else H
+    ends = mean_similarity(np.concatenate([left @ H, left @ P]))
     mean = ends[0] + share * (ends[1] - ends[0])
-    w = _walk_loops.find_mixture(shorter, longer - shorter, n, mean, MIXING_STEPS, LEAST_WEIGHT)
-    less, more, _ = mix_powers(np.float64(shorter[None, :n, :n]), np.float64(longer[None, :n, :n]), mean)
-    assert w == pytest.approx(more[0] / (less[0] + more[0]), abs=1e-3)
-    reached = _walk_loops.mean_of_mixture(shorter, longer - shorter, n, w, LEAST_WEIGHT)
-    assert reached == pytest.approx(np.clip(mean, *ends), abs=1e-4)
+    roots = np.zeros(len(half), dtype=np.float32)
+    found = _walk_loops.find_mixture(half, power, longer, n, mean, MIXING_STEPS, LEAST_WEIGHT, roots)
+    less, more, expected = mix_powers(left, H, P, mean)
+    np.testing.assert_allclose(found, [less[0], more[0]], rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(roots[:n], expected[0], rtol=1e-4)
+    K = left @ (found[0] * H + found[1] * P)
+    assert mean_similarity(K)[0] == pytest.approx(np.clip(mean, *ends), abs=1e-5)
 
 
 @pytest.mark.parametrize("mean", [1e-4, 0.1, 0.3, 0.6])
@@ -219,7 +253,7 @@ def test_a_compiled_walk_to_a_mean_is_that_of_arrays(mean):
 def test_compiled_balance_is_that_of_arrays():
     n = 70
     _, K = powers(n)
-    roots = _walk_loops.inverse_root_diagonal(K, K, n, 0.0, LEAST_WEIGHT)
+    roots = np.float32(np.diag(K)[:n] ** -0.5)
     S = np.float64(K[:n, :n]) * np.outer(roots, roots)
     expected = balance_rows(S[None])[0]
     _walk_loops.balance_rows(K, roots, BALANCING_STEPS, LEAST_WEIGHT)

@@ -1,4 +1,4 @@
-"""Sums of listed rows of a matrix, and lists of what is large in a row: whole lanes of numbers at a time.
+"""Products of matrices, by lists of rows or in blocks, and what is large in a row: whole lanes of numbers at a time.
 
 A loop that Numba makes of its own has to ask, whenever it begins, whether arrays overlap and what is left over beside
 whole lanes, and writes its sums to memory after every few rows. Here a strip of one row's sums stays in registers until
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -20,6 +21,8 @@ LANES = 32
 """Columns of matrices come in whole lanes, so that no loop along a row has a rest."""
 AT_ONCE = 4
 """Rows that are added to sums of their own: so many products are under way."""
+ROWS = 8 if get_host_cpu_features().get("avx512f") else 2
+"""Rows of a block of a product: their sums, LANES each, fill half of the registers."""
 WORD, NUMBER, INDEX = ir.IntType(LANES), ir.FloatType(), ir.IntType(64)
 STRIP, ORDER = ir.VectorType(NUMBER, LANES), ir.VectorType(ir.IntType(32), LANES)
 
@@ -80,6 +83,49 @@ def write_listed_rows(
 
 
 @by_hand
+def write_block(typing: Any, left: Any, top: Any, right: Any, first: Any, count: Any, into: Any) -> Any:
+    """Write ROWS rows of ``left`` from ``top`` on times LANES columns of ``right`` from ``first`` on into a matrix.
+
+    Numbers are of single precision, products are added up in order over the first ``count`` rows of ``right``, and all
+    three matrices are as wide, and as high, as whole lanes.
+    """
+    signature = types.void(left, types.int64, right, types.int64, types.int64, into)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        factors, matrix, target = (
+            context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2, 5)
+        )
+        top, first, count = arguments[1], arguments[3], arguments[4]
+        width = cgutils.unpack_tuple(builder, matrix.shape)[1]
+        rows = [builder.mul(builder.add(top, ir.Constant(INDEX, i)), width) for i in range(ROWS)]
+        before = builder.block
+        add, added = builder.append_basic_block("add"), builder.append_basic_block("added")
+        builder.branch(add)
+        builder.position_at_end(add)
+        at = builder.phi(INDEX)
+        at.add_incoming(ir.Constant(INDEX, 0), before)
+        sums, after = [builder.phi(STRIP) for _ in range(ROWS)], []
+        strip = load_strip(builder, builder.gep(matrix.data, [builder.add(builder.mul(at, width), first)]))
+        for row, total in zip(rows, sums, strict=True):
+            total.add_incoming(ir.Constant(STRIP, None), before)
+            factor = spread(builder, builder.load(builder.gep(factors.data, [builder.add(row, at)])))
+            product = builder.fmul(factor, strip, flags=["contract"])
+            after.append(builder.fadd(product, total, flags=["contract"]))
+        following = builder.add(at, ir.Constant(INDEX, 1))
+        at.add_incoming(following, add)
+        for total, more in zip(sums, after, strict=True):
+            total.add_incoming(more, add)
+        builder.cbranch(builder.icmp_signed("<", following, count), add, added)
+        builder.position_at_end(added)
+        for row, total in zip(rows, after, strict=True):
+            place = builder.gep(target.data, [builder.add(row, first)])
+            builder.store(total, builder.bitcast(place, STRIP.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@by_hand
 def mark_larger(typing: Any, row: Any, first: Any, least: Any) -> Any:
     """Return a word with a bit for each of LANES numbers of a row from ``first`` on that is larger than ``least``."""
     signature = types.uint32(row, types.int64, types.float32)
@@ -88,6 +134,17 @@ def mark_larger(typing: Any, row: Any, first: Any, least: Any) -> Any:
         numbers = context.make_array(signature.args[0])(context, builder, arguments[0])
         strip = load_strip(builder, builder.gep(numbers.data, [arguments[1]]))
         return builder.bitcast(builder.fcmp_ordered(">", strip, spread(builder, arguments[2])), WORD)
+
+    return signature, generate
+
+
+@by_hand
+def count_bits(typing: Any, word: Any) -> Any:
+    """Return how many bits of a word are set."""
+    signature = types.int64(types.uint32)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(builder.ctpop(arguments[0]), INDEX)
 
     return signature, generate
 

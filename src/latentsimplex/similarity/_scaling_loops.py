@@ -139,21 +139,15 @@ def write_bandwidths(
 
 
 @compiled
-def sort_numbers(x: np.ndarray, order: np.ndarray) -> None:  # pragma: no cover
-    """Sort a few numbers (n,) in place, and write where each one stood into ``order``, by Shell's method."""
-    gap = 1
+def sort_numbers(x: np.ndarray, ordered: np.ndarray, order: np.ndarray) -> None:  # pragma: no cover
+    """Write a few numbers (n,) in order into ``ordered``, and where each one stood into ``order``, by counting."""
     for i in range(len(x)):
-        order[i] = i
-    while gap < len(x) // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, len(x)):
-            own, stood, j = x[i], order[i], i
-            while j >= gap and x[j - gap] > own:
-                x[j], order[j] = x[j - gap], order[j - gap]
-                j -= gap
-            x[j], order[j] = own, stood
-        gap //= 3
+        own, place = x[i], np.int32(0)
+        for j in range(len(x)):
+            place = np.int32(place + np.int32(x[j] < own))
+        for j in range(i):
+            place = np.int32(place + np.int32(x[j] == own))
+        ordered[place], order[place] = own, i
 
 
 @compiled
@@ -166,9 +160,7 @@ def write_line_bandwidths(
     """
     n, k, first = len(X), below + 1, 0
     x, order = np.empty(n, np.float32), np.empty(n, np.int64)
-    for i in range(n):
-        x[i] = X[i, 0]
-    sort_numbers(x, order)
+    sort_numbers(X.T.copy()[0], x, order)
     for i in range(n):
         own = x[i]
         while first + k + 1 < n and x[first + k + 1] - own < own - x[first]:
@@ -259,24 +251,24 @@ def add_affinities(
     What is in ``distances`` (n, n) is lost. ``total`` has at least n rows and columns, of which others are not touched.
     """
     n, of_all, is_line = len(X), np.float32(weight), X.shape[1] == 1
-    q = np.empty(n)
+    q, roots = np.empty(n), np.empty(n, np.float32)
     if is_line:
         write_line_bandwidths(X, below, part, share, q)
     else:
         write_distances(X, few, 0, n, distances)
         write_bandwidths(distances, below, part, share, q)
     for i in range(n):
-        q[i] = 1.0 / q[i]
+        roots[i] = 1.0 / np.sqrt(q[i])
     column = X.T.copy()[0]
     for i in range(n - 1):
-        row, others, into, own = distances[i, i + 1 : n], q[i + 1 :], total[i, i + 1 : n], q[i]
+        row, others, into, own = distances[i, i + 1 : n], roots[i + 1 :], total[i, i + 1 : n], roots[i]
         if is_line:
             here, there = column[i], column[i + 1 :]
             for j in range(len(into)):
                 row[j] = abs(there[j] - here)
         for j in range(len(into)):
-            exponent = np.float32(-row[j] * own * (row[j] * others[j]))
-            into[j] += of_all * exp_and_rest(max(exponent, SMALLEST_LOG))[0]
+            scaled = row[j] * own * others[j]
+            into[j] += of_all * exp_and_rest(max(-scaled * scaled, SMALLEST_LOG))[0]
 
 
 @compiled

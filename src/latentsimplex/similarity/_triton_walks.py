@@ -156,29 +156,22 @@ def program_shape(n: int) -> dict[str, int]:
 
 
 @triton.jit
-def write_row_exponents(shorter, longer, less, more, roots, r, n, m, tiny, floor, LANES: tl.constexpr):
+def write_row_exponents(K, roots, r, n, m, tiny, floor, LANES: tl.constexpr):
     """Write the exponents of a sample's pairs with the samples after it."""
     v, i = tl.program_id(0).to(tl.int64), tl.program_id(1)
     lanes = tl.arange(0, LANES)
     after = (lanes > i) & (lanes < n)
-    at = (v * n + i) * n + lanes
-    K = tl.load(less + v) * tl.load(shorter + at, mask=after, other=0.0)
-    K += tl.load(more + v) * tl.load(longer + at, mask=after, other=0.0)
     others = tl.load(roots + v * n + lanes, mask=after, other=0.0)
-    s = K * (tl.load(roots + v * n + i) * others)
+    s = tl.load(K + (v * n + i) * n + lanes, mask=after, other=0.0) * (tl.load(roots + v * n + i) * others)
     s = tl.minimum(tl.maximum(s, floor), 1.0)
     into = r + v * m + i * n - (i * (i + 1)) // 2 - i - 1 + lanes
     tl.store(into, tiny - tl.log(s), mask=after)
 
 
-def pack_exponents(
-    shorter: Any, longer: Any, less: Any, more: Any, roots: Any, tiny: float, floor: float
-) -> Any:
-    """Return -log of K_ij roots_i roots_j for K = less shorter + more longer, packed (b, m)."""
-    b, n, _ = shorter.shape
-    r = shorter.new_empty((b, n * (n - 1) // 2))
+def pack_exponents(K: Any, roots: Any, tiny: float, floor: float) -> Any:
+    """Return -log of K_ij roots_i roots_j, packed (b, m)."""
+    b, n, _ = K.shape
+    r = K.new_empty((b, n * (n - 1) // 2))
     with torch.cuda.device(r.device):
-        write_row_exponents[b, n](
-            shorter, longer, less, more, roots, r, n, r.shape[1], tiny, floor, **program_shape(n)
-        )
+        write_row_exponents[b, n](K.contiguous(), roots, r, n, r.shape[1], tiny, floor, **program_shape(n))
     return r

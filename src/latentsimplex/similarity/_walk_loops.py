@@ -13,30 +13,45 @@ import numpy as np
 
 from latentsimplex.base.compiled import compiled
 from latentsimplex.base.float_math import ONE, ZERO, log
-from latentsimplex.similarity._listed_rows import (
+from latentsimplex.similarity._matrix_products import (
     AT_ONCE,
     LANES,
+    ROWS,
+    count_bits,
     find_first_bit,
     mark_larger,
+    write_block,
     write_listed_rows,
 )
+from latentsimplex.similarity.walk_powers import REACHED
 
 NEGLIGIBLE, LONG = 1e-9, 7
 """Entries of a walk that are left out of products, and the doublings that make it so long that none may be."""
-MOST_LISTED = 300
-"""Matrices with more significant entries in a row, on average, are multiplied as a whole."""
+MOST_LISTED = 0.1
+"""With a larger share of significant entries listing them, and adding the rows listed, takes longer than a product."""
+
+
+@compiled
+def count_significant(K: np.ndarray, n: int, least: float) -> float:  # pragma: no cover
+    """Return the share of entries that are larger than ``least``."""
+    total, edge = 0, np.float32(least)
+    for i in range(n):
+        row = K[i]
+        for first in range(0, n, LANES):
+            total += count_bits(mark_larger(row, first, edge))
+    return total / n**2
 
 
 @compiled
 def list_significant(
     K: np.ndarray, n: int, least: float, who: np.ndarray, share: np.ndarray, many: np.ndarray
-) -> float:  # pragma: no cover
-    """List the entries of each row that are larger than ``least``, and return their share of all.
+) -> None:  # pragma: no cover
+    """List the entries of each row that are larger than ``least``.
 
     ``many`` (n,) has their numbers, ``who`` and ``share`` (n, at least n + AT_ONCE) where they are and what they are;
     a list is filled up with entries that are 0, so that rows are added AT_ONCE.
     """
-    total, edge = 0, np.float32(least)
+    edge = np.float32(least)
     for i in range(n):
         row, places, entries, count = K[i], who[i], share[i], 0
         for first in range(0, n, LANES):
@@ -46,16 +61,25 @@ def list_significant(
                 places[count], entries[count] = j, row[j]
                 word &= np.uint32(word - np.uint32(1))
                 count += 1
-        total += count
         for c in range(count, max(-(-count // AT_ONCE), 1) * AT_ONCE):
             places[c], entries[c] = 0, 0.0
         many[i] = count
-    return total / n**2
 
 
 @compiled
-def multiply_powers(
-    half: np.ndarray,
+def list_if_few(
+    K: np.ndarray, n: int, least: float, who: np.ndarray, share: np.ndarray, many: np.ndarray
+) -> bool:  # pragma: no cover
+    """List what is significant in a matrix if that is little, and return whether it is."""
+    if count_significant(K, n, least) > MOST_LISTED:
+        return False
+    list_significant(K, n, least, who, share, many)
+    return True
+
+
+@compiled
+def write_product(
+    left: np.ndarray,
     listed: bool,
     who: np.ndarray,
     share: np.ndarray,
@@ -63,18 +87,34 @@ def multiply_powers(
     right: np.ndarray,
     out: np.ndarray,
 ) -> None:  # pragma: no cover
-    """Write ``half`` times ``right``, over the mean of its diagonal, into ``out``.
+    """Write the upper half of ``left`` times ``right``, whose product is symmetric, into ``out``.
 
-    The product of two powers of one walk is symmetric: only its upper half is computed, from the lists of what is
-    significant in ``half`` where there are any. Matrices are as wide as whole lanes, and 0 beyond their n samples.
+    It comes from the lists of what is significant in ``left`` if this is ``listed``. Matrices are as wide as whole
+    lanes, and 0 beyond their n samples; what is below the diagonal of ``out`` is not to be used.
     """
-    n, trace = len(many), 0.0
-    if listed:
-        for first in range(0, n, LANES):
+    n = len(many)
+    for first in range(0, n, LANES):
+        if listed:
             for i in range(min(first + LANES, n)):
                 write_listed_rows(right, first, who[i], share[i], many[i], out[i])
-    else:
-        np.dot(half, right, out)
+        else:
+            for top in range(0, min(first + LANES, n), ROWS):
+                write_block(left, top, right, first, n, out)
+
+
+@compiled
+def square_power(
+    K: np.ndarray,
+    least: float,
+    who: np.ndarray,
+    share: np.ndarray,
+    many: np.ndarray,
+    out: np.ndarray,
+) -> None:  # pragma: no cover
+    """Write K^2 over the mean of its diagonal, both halves of it, into ``out``; what is in the lists is lost."""
+    n, trace = len(many), 0.0
+    listed = list_if_few(K, n, least, who, share, many)
+    write_product(K, listed, who, share, many, K, out)
     for i in range(n):
         trace += out[i, i]
     scale = np.float32(n / trace)
@@ -87,42 +127,57 @@ def multiply_powers(
 
 
 @compiled
-def inverse_root_diagonal(
-    K: np.ndarray, gap: np.ndarray, n: int, w: Any, tiny: float
-) -> np.ndarray:  # pragma: no cover
-    """Return 1 / sqrt of the diagonal of K + w gap, off 0."""
-    roots = np.empty(n, np.float32)
+def write_products_of_rows(
+    one: np.ndarray, other: np.ndarray, n: int, out: np.ndarray
+) -> float:  # pragma: no cover
+    """Write the diagonal of a product of symmetric matrices into ``out`` (n,), and return its mean."""
+    total = 0.0
     for i in range(n):
-        roots[i] = 1.0 / np.sqrt(max(K[i, i] + w * gap[i, i], tiny))
-    return roots
+        row, beside, part = one[i], other[i], ZERO
+        for j in range(len(row)):  # whole lanes: what is beyond n samples is 0
+            part += row[j] * beside[j]
+        out[i] = part
+        total += part
+    return total / n
 
 
 @compiled
 def mean_of_mixture(
-    K: np.ndarray, gap: np.ndarray, n: int, w: float, tiny: float
+    half: np.ndarray,
+    power: np.ndarray,
+    longer: bool,
+    own: np.ndarray,
+    other: np.ndarray,
+    less: float,
+    more: float,
+    tiny: float,
+    roots: np.ndarray,
 ) -> float:  # pragma: no cover
-    """Return the mean similarity over pairs of K + w gap."""
-    roots = inverse_root_diagonal(K, gap, n, w, tiny)
-    total, weight = 0.0, np.float32(w)
-    for i in range(n - 1):
-        row, other, others = K[i, i + 1 : n], gap[i, i + 1 : n], roots[i + 1 :]
-        part: Any = ZERO
-        for j in range(len(others)):
-            part += (row[j] + weight * other[j]) * others[j]
-        total += part * roots[i]
-    return 2.0 * total / (n * (n - 1))
+    """Return the mean similarity over pairs of K = X (less H + more P), X being P if that is ``longer``, H otherwise.
+
+    H is ``half`` and P is ``power``, the diagonals of X H and X P (n,) are ``own`` and ``other``. Write 1 / sqrt of K's
+    diagonal into ``roots``, as long as a row.
+    """
+    n, total = len(own), 0.0
+    for i in range(n):
+        roots[i] = 1.0 / np.sqrt(max(less * own[i] + more * other[i], tiny))
+    for i in range(n):
+        row, beside, by_half, by_power = half[i], power[i], ZERO, ZERO
+        for j in range(len(row)):
+            by_half += row[j] * roots[j]
+            by_power += beside[j] * roots[j]
+        total += (by_power if longer else by_half) * (less * by_half + more * by_power)
+    return (total - n) / (n * (n - 1))
 
 
 @compiled
 def mean_of_square(K: np.ndarray, n: int, tiny: float) -> float:  # pragma: no cover
     """Return the mean similarity over pairs of K^2."""
-    roots = np.zeros(len(K), np.float32)
+    roots, own = np.zeros(len(K), np.float32), np.empty(n)
     total: Any = 0.0
+    write_products_of_rows(K, K, n, own)
     for i in range(n):
-        row, square = K[i], ZERO
-        for j in range(len(row)):
-            square += row[j] * row[j]
-        roots[i] = 1.0 / np.sqrt(max(float(square), tiny))
+        roots[i] = 1.0 / np.sqrt(max(own[i], tiny))
     for i in range(n):
         row, part = K[i], ZERO
         for j in range(len(row)):
@@ -133,27 +188,44 @@ def mean_of_square(K: np.ndarray, n: int, tiny: float) -> float:  # pragma: no c
 
 @compiled
 def find_mixture(
-    K: np.ndarray, gap: np.ndarray, n: int, mean: float, steps: int, tiny: float
-) -> float:  # pragma: no cover
-    """Return w in [0, 1] at which K + w gap has a mean similarity, by false position (the Illinois variant)."""
-    low, high = 0.0, 1.0
-    at_low, at_high = (
-        mean_of_mixture(K, gap, n, low, tiny) - mean,
-        mean_of_mixture(K, gap, n, high, tiny) - mean,
-    )
-    if at_low >= 0:
-        return low
-    if at_high <= 0:
-        return high
-    w = high
-    for _ in range(steps):
-        w = low - at_low * (high - low) / (at_high - at_low)
-        at_w = mean_of_mixture(K, gap, n, w, tiny) - mean
-        if at_w < 0:
-            low, at_low, at_high = w, at_w, at_high / 2
-        else:
-            high, at_high, at_low = w, at_w, at_low / 2
-    return w
+    half: np.ndarray,
+    power: np.ndarray,
+    longer: bool,
+    n: int,
+    mean: float,
+    steps: int,
+    tiny: float,
+    roots: np.ndarray,
+) -> tuple[float, float]:  # pragma: no cover
+    """Return a and b at which K = X (a H + b P) has a mean similarity, by false position (the Pegasus variant).
+
+    See :func:`latentsimplex.similarity.walk_powers.mix_powers`. What is in ``roots`` is lost.
+    """
+    own, other = np.empty(n), np.empty(n)
+    left = power if longer else half
+    of_own = 1.0 / write_products_of_rows(left, half, n, own)
+    of_other = 1.0 / write_products_of_rows(left, power, n, other)
+    start, w = 0.0, 1.0
+    at_start = mean_of_mixture(half, power, longer, own, other, of_own, 0.0, tiny, roots) - mean
+    at_w = mean_of_mixture(half, power, longer, own, other, 0.0, of_other, tiny, roots) - mean
+    if at_start >= 0:
+        w = start
+    elif at_w > 0:
+        for _ in range(steps):
+            following = w - at_w * (w - start) / (at_w - at_start)
+            less, more = (1.0 - following) * of_own, following * of_other
+            there = mean_of_mixture(half, power, longer, own, other, less, more, tiny, roots) - mean
+            if there * at_w < 0:
+                start, at_start = w, at_w
+            else:  # the end that stays counts less
+                at_start *= at_w / (at_w + there)
+            w, at_w = following, there
+            if abs(there) <= REACHED * mean:
+                break
+    less, more = (1.0 - w) * of_own, w * of_other
+    for i in range(n):
+        roots[i] = 1.0 / np.sqrt(max(less * own[i] + more * other[i], tiny))
+    return less, more
 
 
 @compiled
@@ -172,37 +244,29 @@ def walk_to_mean(
 
     What is in ``spare`` (4, as M) and in the lists of :func:`list_significant` is lost. Only pairs i < j of K count.
     """
-    n = len(many)
-    power, other, middle, unused = spare[0], spare[1], spare[2], spare[3]
-    half, least, doubling = M, NEGLIGIBLE, 0
-    listed = n * list_significant(half, n, least, who, share, many) < MOST_LISTED
-    multiply_powers(half, listed, who, share, many, half, power)
+    n, roots, own = len(many), np.zeros(len(M), np.float32), np.empty(len(many))
+    half, power, other, mixture = M, spare[0], spare[1], spare[3]
+    least, doubling = NEGLIGIBLE, 0
+    square_power(half, least, who, share, many, power)
     while doubling < doublings - 1 and mean_of_square(power, n, tiny) < mean:
         doubling += 1
         if doubling == LONG and least > 0:
             # what joins the parts of a graph is not negligible: once more, with it
             doubling, least, half, power, other = 0, 0.0, M, spare[0], spare[1]
-            listed = n * list_significant(half, n, least, who, share, many) < MOST_LISTED
-            multiply_powers(half, listed, who, share, many, half, power)
+            square_power(half, least, who, share, many, power)
             continue
-        listed = n * list_significant(power, n, least, who, share, many) < MOST_LISTED
-        multiply_powers(power, listed, who, share, many, power, other)
-        half, power, other = power, other, unused if doubling == 1 else half
-    multiply_powers(half, listed, who, share, many, power, middle)
-    shorter, longer = power, middle
-    if mean_of_mixture(middle, middle, n, 0.0, tiny) < mean:
-        multiply_powers(half, listed, who, share, many, middle, other)
-        shorter, longer = middle, other
+        square_power(power, least, who, share, many, other)
+        half, power, other = power, other, spare[2] if doubling == 1 else half
+    of_own = 1.0 / write_products_of_rows(half, power, n, own)
+    longer = mean_of_mixture(half, power, True, own, own, of_own, 0.0, tiny, roots) < mean
+    less, more = find_mixture(half, power, longer, n, mean, steps, tiny, roots)
+    a, b = np.float32(less), np.float32(more)
     for i in range(n):
-        row, base = longer[i, i:n], shorter[i, i:n]
+        row, beside, into = half[i], power[i], mixture[i]
         for j in range(len(row)):
-            row[j] -= base[j]
-    w = np.float32(find_mixture(shorter, longer, n, mean, steps, tiny))
-    for i in range(n):
-        row, base = longer[i, i:n], shorter[i, i:n]
-        for j in range(len(row)):
-            row[j] = base[j] + w * row[j]
-    return longer, inverse_root_diagonal(longer, longer, n, 0.0, tiny)
+            into[j] = a * row[j] + b * beside[j]
+    write_product(power if longer else half, False, who, share, many, mixture, other)
+    return other, roots[:n]
 
 
 @compiled

@@ -61,9 +61,8 @@ from latentsimplex.similarity.walk_powers import (
     MIXING_STEPS,
     MOST_DOUBLINGS,
     balance_rows,
-    enclosing_powers,
-    mix_powers,
     similarities_at_mean,
+    walk_to_mean,
 )
 from latentsimplex.similarity.wide_tables import compare_one_by_one, compare_together
 
@@ -223,9 +222,7 @@ class Diffusion(BatchKernel):
         """Return the exponents (b, m) of tables (b, n, p) of few samples on a GPU."""
         from latentsimplex.similarity._triton_walks import pack_exponents
 
-        shorter, longer = enclosing_powers(self.walks(tables), self.mean)
-        mixture = mix_powers(shorter, longer, self.mean)
-        return pack_exponents(shorter, longer, *mixture, LEAST_WEIGHT, LEAST_SIMILARITY)
+        return pack_exponents(*walk_to_mean(self.walks(tables), self.mean), LEAST_WEIGHT, LEAST_SIMILARITY)
 
 
 def exponents_of(S: Any) -> Any:
@@ -242,7 +239,7 @@ def make_room(n: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndar
 
     Rows of matrices begin where lines of a cache do: loops that load whole lines take a quarter less time.
     """
-    from latentsimplex.similarity._listed_rows import AT_ONCE, LANES
+    from latentsimplex.similarity._matrix_products import AT_ONCE, LANES
 
     wide = -(-n // LANES) * LANES
     room = np.zeros(5 * wide * wide + LINE, np.float32)

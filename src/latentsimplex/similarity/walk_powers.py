@@ -1,7 +1,15 @@
-"""Walks by products of their matrices: powers whose similarities have the mean that is wanted.
+"""Walks by products of their matrices: the length at which similarities have the mean that is wanted.
 
 A walk M is symmetric, with eigenvalues from 0 to 1, of which the largest is 1. Matrices are in stacks (b, n, n), arrays
 or tensors.
+
+Lengths are 2, 3, 4, 6, 8, 12, ... A mean between those of two lengths is that of a walk which stops at one or at the
+other: K is a mixture of both powers. With H = M^(L/2) and P = M^L,
+
+    K = X (a H + b P),    X = H between the lengths L and 3L/2,    X = P between 3L/2 and 2L.
+
+K's diagonal needs only the products of rows of X with those of H and P, and its mean similarity only products of X, H
+and P with a vector. So a and b are found first, and K is the only product that follows P.
 """
 
 from __future__ import annotations
@@ -16,51 +24,58 @@ MOST_DOUBLINGS = 40
 """Most doublings of the walk's length; a connected graph has mixed long before."""
 SHORT = 8
 """After so many doublings what rounding does to the largest eigenvalue begins to show, and is taken out again."""
-MIXING_STEPS = 5
+MIXING_STEPS, REACHED = 12, 1e-4
+"""Most steps towards a mean, and the share of it that the mean reached may be off."""
 BALANCING_STEPS = 20
 LEAST_WEIGHT = 1e-12
 """Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
 
 
 def similarities_at_mean(walk: Any, mean: float) -> Any:
-    """Return the similarities (b, n, n) of walks M of the length at which their mean is ``mean``.
-
-    Lengths are 2, 3, 4, 6, 8, 12, ... A mean between those of two lengths is that of a walk which stops at one or
-    at the other: K is a mixture of both powers. Where the mean is out of reach, the shortest or the longest walk
-    has to do.
-    """
-    shorter, longer = enclosing_powers(walk, mean)
-    less, more, roots = mix_powers(shorter, longer, mean)
-    K = less[:, None, None] * shorter
-    K += more[:, None, None] * longer
+    """Return the similarities (b, n, n) of walks M of the length at which their mean is ``mean``."""
+    K, roots = walk_to_mean(walk, mean)
     K *= roots[..., None]
     K *= roots[:, None, :]
     return K
 
 
-def enclosing_powers(walk: Any, mean: float) -> tuple[Any, Any]:
-    """Return the powers of walks between whose mean similarities a mean lies."""
+def walk_to_mean(walk: Any, mean: float) -> tuple[Any, Any]:
+    """Return K (b, n, n) of walks M whose similarities have a mean, and 1 / sqrt of its diagonal (b, n).
+
+    Where the mean is out of reach, the shortest or the longest walk has to do.
+    """
+    half, power = double_lengths(walk, mean)
+    longer = mean_of_product(half, power) < mean
+    left = choose(longer, power, half)
+    less, more, roots = mix_powers(left, half, power, mean)
+    mixture = less[:, None, None] * half
+    mixture += more[:, None, None] * power
+    return left @ mixture, roots
+
+
+def double_lengths(walk: Any, mean: float) -> tuple[Any, Any]:
+    """Return M^(L/2) and M^L (b, n, n) of walks, whose mean similarity is reached between the lengths L and 2L."""
     half, power = walk, square(walk)
-    shorter: Any = None
-    longer: Any = None
+    halves: Any = None
+    powers: Any = None
     left = np.arange(len(walk))  # the walks that are still too short
     for doubling in range(MOST_DOUBLINGS):
         enough = to_host(mean_of_square(power)) >= mean
         if doubling == MOST_DOUBLINGS - 1:
             enough[:] = True
         if enough.all() and len(left) == len(walk):  # as good as always: walks of one kind are about as long
-            return choose_enclosing(half, power, mean)
-        if shorter is None:
-            shorter, longer = array_namespace(walk).zeros_like(walk), array_namespace(walk).zeros_like(walk)
+            return half, power
+        if halves is None:
+            halves, powers = array_namespace(walk).zeros_like(walk), array_namespace(walk).zeros_like(walk)
         if enough.any():
-            shorter[left[enough]], longer[left[enough]] = choose_enclosing(half[enough], power[enough], mean)
+            halves[left[enough]], powers[left[enough]] = half[enough], power[enough]
             left, power = left[~enough], power[~enough]
         if not len(left):
             break
         half, power = power, square(power)
         if doubling >= SHORT:
             power /= diagonals(power).mean(-1)[:, None, None]
-    return shorter, longer
+    return halves, powers
 
 
 def square(M: Any) -> Any:
@@ -72,28 +87,21 @@ def square(M: Any) -> Any:
     return M @ M.swapaxes(-1, -2)
 
 
-def choose_enclosing(half: Any, power: Any, mean: float) -> tuple[Any, Any]:
-    """Return the powers between which the mean lies: of M^L, M^(3L/2) and M^(2L), given M^(L/2) and M^L."""
-    middle = power @ half
-    past = mean_similarity(middle) < mean
-    if not past.any():
-        return power, middle
-    if past.all():
-        return middle, square(power)
-    shorter, longer = middle + 0, middle
-    shorter[~past] = power[~past]
-    longer[past] = square(power[past])
-    return shorter, longer
+def choose(which: Any, these: Any, others: Any) -> Any:
+    """Return these matrices (b, n, n) or the others, as ``which`` (b,) says, without a copy where all are of a kind."""
+    if which.all():
+        return these
+    return array_namespace(these).where(which[:, None, None], these, others) if which.any() else others
 
 
-def mix_powers(shorter: Any, longer: Any, mean: float) -> tuple[Any, Any, Any]:
-    """Return a and b (b,) at which K = a shorter + b longer has the mean, and 1 / sqrt of K's diagonal (b, n).
+def mix_powers(left: Any, half: Any, power: Any, mean: float) -> tuple[Any, Any, Any]:
+    """Return a and b (b,) at which K = left (a half + b power) has the mean, and 1 / sqrt of K's diagonal (b, n).
 
-    They are 1 - w and w, with 0 <= w <= 1, each over the mean of its power's diagonal. The mean rises with w, which is
-    found by false position (the Illinois variant), for all walks at once.
+    They are 1 - w and w, with 0 <= w <= 1, each over the mean of the diagonal of its product. The mean rises with w,
+    which is found by false position (the Pegasus variant), for all walks at once, each by itself.
     """
-    xp, n = array_namespace(shorter), shorter.shape[-1]
-    own, other = diagonals(shorter), diagonals(longer)
+    xp, n = array_namespace(half), half.shape[-1]
+    own, other = (left * half).sum(-1), (left * power).sum(-1)
     of_own, of_other = 1 / own.mean(-1), 1 / other.mean(-1)
 
     def at(w: Any) -> tuple[Any, Any, Any]:
@@ -102,28 +110,33 @@ def mix_powers(shorter: Any, longer: Any, mean: float) -> tuple[Any, Any, Any]:
 
     def excess(w: Any) -> Any:
         less, more, roots = at(w)
-        roots = roots[..., None]
-        rows = less[:, None, None] * (shorter @ roots) + more[:, None, None] * (longer @ roots)
-        return off_diagonal_mean((rows * roots).sum((-1, -2)), n) - mean
+        by_half, by_power = half @ roots[..., None], power @ roots[..., None]
+        by_left = by_half if left is half else by_power if left is power else left @ roots[..., None]
+        rows = by_left * (less[:, None, None] * by_half + more[:, None, None] * by_power)
+        return off_diagonal_mean(rows.sum((-1, -2)), n) - mean
 
-    low, high = 0 * of_own, 0 * of_own + 1
-    at_low, at_high = excess(low), excess(high)
-    w = xp.where(at_low >= 0, low, high)
-    inside = (at_low < 0) & (at_high > 0)
+    start, w = 0 * of_own, 0 * of_own + 1
+    at_start, at_w = excess(start), excess(w)
+    going = (at_start < 0) & (at_w > 0)
+    w = xp.where(at_start < 0, w, start)
     for _ in range(MIXING_STEPS):
-        w = xp.where(inside, low - at_low * (high - low) / (at_high - at_low + ~inside), w)
-        at_w = excess(w)
-        below = at_w < 0
-        at_high = xp.where(below, at_high / 2, at_w)
-        at_low = xp.where(below, at_w, at_low / 2)
-        low, high = xp.where(below, w, low), xp.where(below, high, w)
+        if not going.any():
+            break
+        following = xp.where(going, w - at_w * (w - start) / (at_w - at_start + ~going), w)
+        there = excess(following)
+        crossed = there * at_w < 0
+        # the end that stays counts less
+        at_start = xp.where(crossed, at_w, at_start * at_w / (at_w + there + ~going))
+        start, w, at_w = xp.where(crossed, w, start), following, there
+        going = going & (abs(there) > REACHED * mean)
     return at(w)
 
 
-def mean_similarity(K: Any) -> Any:
-    """Return the mean of K_ij / sqrt(K_ii K_jj) over pairs, for each K (b, n, n)."""
-    roots = array_namespace(K).clip(diagonals(K), LEAST_WEIGHT, None)[..., None] ** -0.5
-    return off_diagonal_mean(((K @ roots) * roots).sum((-1, -2)), K.shape[-1])
+def mean_of_product(one: Any, other: Any) -> Any:
+    """Return the mean similarity of a walk, a product of two shorter ones, without the product itself."""
+    xp = array_namespace(one)
+    roots = xp.clip((one * other).sum(-1), LEAST_WEIGHT, None)[..., None] ** -0.5
+    return off_diagonal_mean(((one @ roots) * (other @ roots)).sum((-1, -2)), one.shape[-1])
 
 
 def mean_of_square(K: Any) -> Any:
