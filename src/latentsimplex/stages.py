@@ -290,8 +290,12 @@ def draw_members(views: Views, options: Options, n_patterns: int) -> Indices | N
     most = SEARCHED_VIEWS * n_patterns
     if options.choices.search == "plain" or len(views) <= most:
         return None
-    order = options.rng.permutation(len(views)).tolist()
-    found = np.sort(list(islice((v for v in order if tells_something(views, v)), most)))
+    order = options.rng.permutation(len(views))
+    if views.stack is not None:
+        tables = views.stack[order[:most]]
+        if (tables != tables[:, :1]).any(axis=(1, 2)).all():
+            return np.sort(order[:most])
+    found = np.sort(list(islice((v for v in order.tolist() if tells_something(views, v)), most)))
     return found if len(found) == most else None
 
 

@@ -11,6 +11,7 @@ from latentsimplex.base.arrays import runs_triton
 from latentsimplex.base.condensed import pack_pairs
 from latentsimplex.datasets import running_example
 from latentsimplex.similarity import Diffusion
+from latentsimplex.similarity.distances import rank_quantile
 from latentsimplex.similarity.kernel import clip_exponents, to_single
 
 torch = pytest.importorskip("torch")
@@ -19,6 +20,7 @@ if not torch.cuda.is_available():
     pytest.skip("there is no NVIDIA card here", allow_module_level=True)
 
 from latentsimplex.similarity import _triton_walks  # noqa: E402
+from latentsimplex.similarity._triton_walks import sum_rows  # noqa: E402
 
 
 def tables(n, p, b=3):
@@ -54,15 +56,33 @@ def test_exponents(n, p, mean):
     )
 
 
-def test_exponents_of_a_mixture():
-    rng = np.random.default_rng(0)
-    shorter, longer = (torch.as_tensor(rng.random((2, 40, 40)), device="cuda").float() for _ in range(2))
-    less, more = (torch.as_tensor(rng.random(2), device="cuda").float() for _ in range(2))
-    roots = torch.as_tensor(rng.random((2, 40)), device="cuda").float()
-    found = _triton_walks.pack_exponents(shorter, longer, less, more, roots, 0.0, 1e-30)
-    K = less[:, None, None] * shorter + more[:, None, None] * longer
-    expected = -torch.log(pack_pairs(K * roots[:, :, None] * roots[:, None]).clip(1e-30, 1.0))
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+@pytest.mark.parametrize("n", [5, 150, 700])
+def test_walks_may_be_wider_by_rows_and_columns_of_zero(n):
+    X = torch.as_tensor(tables(n, 2), device="cuda")
+    given = (False, *rank_quantile(0.3, n), 4, 1e-6, 1e-12)
+    found, wide = _triton_walks.make_walks_by_triton(X, *given), n + 3
+    beside = _triton_walks.make_walks_by_triton(X, *given, wide)
+    assert beside.shape[1:] == (wide, wide)
+    assert torch.equal(beside[:, :n, :n], found)
+    assert not beside[:, n:].any()
+    assert not beside[:, :, n:].any()
+
+
+@pytest.mark.parametrize("n", [3, 152, 700, 2000])
+def test_sums_of_rows(n):
+    one, other = torch.rand((2, 3, n, n), device="cuda")
+    x = torch.rand((3, n), device="cuda")
+    found = *sum_rows(one, other, x), sum_rows(one, other)[0]
+    expected = (one @ x[..., None])[..., 0], (other @ x[..., None])[..., 0], (one * other).sum(-1)
+    for each, same in zip(found, expected, strict=True):
+        torch.testing.assert_close(each, same, rtol=1e-4, atol=1e-4)
+
+
+def test_exponents_of_similarities_of_some_samples():
+    K, roots = torch.rand((2, 44, 44), device="cuda"), torch.rand((2, 44), device="cuda")
+    found = _triton_walks.pack_exponents(K, roots, 40, 0.0, 1e-30)
+    S = (K * roots[:, :, None] * roots[:, None])[:, :40, :40]
+    torch.testing.assert_close(found, -torch.log(pack_pairs(S).clip(1e-30, 1.0)), rtol=1e-4, atol=1e-5)
 
 
 def test_a_fit_is_that_of_the_processor():

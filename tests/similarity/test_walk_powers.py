@@ -73,7 +73,7 @@ def test_walks_of_several_tables_stop_at_their_own_lengths():
 
 def test_walks_double_until_the_next_doubling_would_reach_the_mean():
     walks = Diffusion(neighbours=5).walks(np.stack([X, X + 20 * (np.arange(40) % 8)[:, None]]))
-    half, power = double_lengths(walks, 0.14)
+    half, power = double_lengths(walks, 0.14, 40)
     np.testing.assert_allclose(power, half @ half, rtol=1e-9)
     assert (mean_similarity(power @ power) >= 0.14).all()
     longer = [not np.allclose(one, M) for one, M in zip(half, walks, strict=True)]
@@ -85,7 +85,7 @@ def test_walks_double_until_the_next_doubling_would_reach_the_mean():
 def test_a_mean_between_those_of_three_powers_is_that_of_a_mixture_of_two(mean):
     """The powers are L, 3L/2 and 2L, and each walk has a choice of its own."""
     walks = Diffusion(neighbours=4).walks(np.stack([X, X**3]))
-    half, power = double_lengths(walks, mean)
+    half, power = double_lengths(walks, mean, 40)
     K, roots = walk_to_mean(walks, mean)
     powers = [power, power @ half, power @ power]
     for v in range(2):
@@ -99,9 +99,9 @@ def test_a_mean_between_those_of_three_powers_is_that_of_a_mixture_of_two(mean):
 
 def test_mean_similarities_by_hand():
     K = np.array([X @ X.T + 3 * np.eye(40), np.exp(-abs(X[:, :1] - X[:, 0]))])
-    np.testing.assert_allclose(mean_of_square(K), mean_similarity(K @ K), rtol=1e-12)
+    np.testing.assert_allclose(mean_of_square(K, 40), mean_similarity(K @ K), rtol=1e-12)
     power = K @ K
-    np.testing.assert_allclose(mean_of_product(K, power), mean_similarity(K @ power), rtol=1e-12)
+    np.testing.assert_allclose(mean_of_product(K, power, 40), mean_similarity(K @ power), rtol=1e-12)
     assert off_diagonal_mean(5.0 + 20 * 0.3, 5) == pytest.approx(0.3)
 
 
@@ -110,7 +110,7 @@ def test_mean_similarities_by_hand():
 def test_a_mean_out_of_reach_is_that_of_one_power_alone(mean, expected, left):
     M = Diffusion(neighbours=4).walks(X[None])
     half, power = M, M @ M
-    less, more, roots = mix_powers((half, power)[left], half, power, mean)
+    less, more, roots = mix_powers((half, power)[left], half, power, mean, 40)
     assert (less > 0).tolist() == [expected == "shorter"]
     assert (more > 0).tolist() == [expected == "longer"]
     K = (half, power)[left] @ (less[:, None, None] * half + more[:, None, None] * power)
@@ -215,7 +215,7 @@ def test_compiled_means_are_those_of_arrays(longer):
     assert found == pytest.approx(mean_similarity(K[None])[0], rel=1e-5)
     np.testing.assert_allclose(roots[:n], np.diag(K) ** -0.5, rtol=1e-5)
     assert _walk_loops.mean_of_square(half, n, LEAST_WEIGHT) == pytest.approx(
-        mean_of_square(H[None])[0], rel=1e-5
+        mean_of_square(H[None], n)[0], rel=1e-5
     )
 
 
@@ -230,7 +230,7 @@ def test_a_compiled_mixture_is_found_where_arrays_find_it(share, longer):
     mean = ends[0] + share * (ends[1] - ends[0])
     roots = np.zeros(len(half), dtype=np.float32)
     found = _walk_loops.find_mixture(half, power, longer, n, mean, MIXING_STEPS, LEAST_WEIGHT, roots)
-    less, more, expected = mix_powers(left, H, P, mean)
+    less, more, expected = mix_powers(left, H, P, mean, n)
     np.testing.assert_allclose(found, [less[0], more[0]], rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(roots[:n], expected[0], rtol=1e-4)
     K = left @ (found[0] * H + found[1] * P)

@@ -27,7 +27,7 @@ distribution nearest to its own. k clusters are believed where log r_k is less t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -44,7 +44,7 @@ from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
-from latentsimplex.base.wide_table import WideTable, find_varying
+from latentsimplex.base.wide_table import WideTable
 from latentsimplex.pairs.divergence import Divergence
 from latentsimplex.pairs.on_device import import_torch
 from latentsimplex.similarity.auto_diffusion import AutoDiffusion
@@ -278,14 +278,11 @@ def pool_similarities(
     totals, counts = np.zeros((len(draws), n, n)), np.zeros((len(draws), n, n))
     for d, tables in enumerate(draws):
         for X, width in zip(tables, widths[d], strict=True):
-            if find_varying(X).any():
-                alike[width, (~np.isnan(X).all(axis=1)).tobytes()].append((d, X))
+            alike[width, X.shape[1]].append((d, X))
     most = max(1, READ_TOGETHER // n**2)
-    for (width, present), members in alike.items():
-        rows, own = np.flatnonzero(np.frombuffer(present, dtype=bool)), kernel.kernel(width)
-        for start in range(0, len(members), most):
-            of_draw, tables = zip(*members[start : start + most], strict=True)
-            batch: Any = np.stack([X[rows] for X in tables])
+    for (width, _), members in alike.items():
+        own = kernel.kernel(width)
+        for of_draw, batch, rows in batch_alike(members, most):
             if device is not None and accepts_batches(own):
                 batch = import_torch().as_tensor(batch, device=device)
             f = to_double(divergence.f(clip_exponents(read_exponents(own, batch, lambda _: "a view"))))
@@ -295,6 +292,24 @@ def pool_similarities(
                 totals[d][np.ix_(rows, rows)] += unpack_pairs(own_sum)
                 counts[d][np.ix_(rows, rows)] += count
     return [_mean_similarity(*each, divergence) for each in zip(totals, counts, strict=True)]
+
+
+def batch_alike(
+    members: Sequence[tuple[int, Array]], most: int
+) -> Iterator[tuple[np.ndarray, Array, Indices]]:
+    """Yield the draws, the tables (b, m, p) and the samples (m,) of views (n, p) that have the same samples.
+
+    There are no more than so many in a batch, and no constant ones.
+    """
+    of_draw, tables = np.array([d for d, _ in members]), np.stack([X for _, X in members])
+    varies = (np.fmax.reduce(tables, axis=1) > np.fmin.reduce(tables, axis=1)).any(axis=1)
+    present = np.asarray(np.isfinite(tables).any(axis=2))
+    kinds, kind = np.unique(present, axis=0, return_inverse=True) if not present.all() else (present[:1], 0)
+    for k, own in enumerate(kinds):
+        chosen, rows = np.flatnonzero(varies & (kind == k)), np.flatnonzero(own)
+        for start in range(0, len(chosen), most):
+            some = chosen[start : start + most]
+            yield of_draw[some], tables[np.ix_(some, rows)] if len(rows) < len(own) else tables[some], rows
 
 
 def _mean_similarity(total: Array, count: Array, divergence: Divergence) -> Array:

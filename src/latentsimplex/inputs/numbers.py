@@ -320,8 +320,8 @@ def _check_known(table: Array, label: str) -> None:
             )
 
 
-def are_moderate(values: Array, axis: tuple[int, int] | None = None) -> bool:
-    """Return whether all numbers are finite, and sums of their squares numbers too: of each table along the axes."""
+def are_moderate(values: Array, axis: int | None = None) -> bool:
+    """Return whether all numbers are finite, and sums of their squares numbers too: of each table along an axis."""
     if not values.size:
         return True
     ends = np.array([-values.min(axis=axis), values.max(axis=axis)], dtype=np.float64)

@@ -75,14 +75,14 @@ def form_consensus(
         raise ValueError(
             "weights gives 0 to every view that has clusters: give at least one of them a weight."
         )
-    excluded = [str(name) for name, weight in zip(view_names, u, strict=True) if weight == 0]
+    excluded = [str(view_names[v]) for v in np.flatnonzero(u == 0)]
     if not u.any():
         labels = np.zeros(len(memberships[0]), dtype=np.intp)
         return Consensus(
             labels, u, _average(view_patterns, np.ones(len(u)), averaged or memberships), excluded
         )
     factor = _average(view_patterns, u, memberships).factor
-    included = np.unique(view_patterns[u > 0])
+    included = np.flatnonzero(np.bincount(view_patterns[u > 0]))
     richest = included[np.argmax(clusters[included])]
     labels = spectral_labels(factor, int(clusters[richest]), near)
     numbered = np.unique(match_labels(labels, memberships[richest]), return_inverse=True)[1]

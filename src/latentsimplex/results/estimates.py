@@ -263,9 +263,9 @@ def add_constant_views(found: Estimates, informative: Indices, n_views: int, n_s
     Constant views have no clusters. They follow the pattern that has one cluster, which is added if
     EM found none, so that weights remain the shares of all views.
     """
-    constant = np.setdiff1d(np.arange(n_views), informative)
-    if not len(constant):
+    if len(informative) == n_views:
         return found
+    constant = np.setdiff1d(np.arange(n_views), informative)
     memberships, responses = list(found.memberships), list(found.responses)
     single = [l for l, W in enumerate(memberships) if W.shape[1] == 1]
     if not single:
@@ -291,6 +291,10 @@ def add_constant_views(found: Estimates, informative: Indices, n_views: int, n_s
 
 
 def _heaviest_first(x_hat: np.ndarray, lam: Array) -> np.ndarray:
-    """Return the patterns that some view follows by falling weight, ties by first view."""
-    live, first_view = np.unique(x_hat, return_index=True)
-    return live[order_heaviest_first(lam[live], first_view)]
+    """Return the patterns that some view follows by falling weight, ties by first view.
+
+    Weights are those of the E step before the last: what is no hundredth of a view has not settled yet.
+    """
+    live = np.flatnonzero(np.bincount(x_hat))
+    first_view = np.array([np.argmax(x_hat == l) for l in live])
+    return live[order_heaviest_first(np.round(lam[live] * len(x_hat), 2), first_view)]

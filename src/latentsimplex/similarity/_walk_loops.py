@@ -131,7 +131,7 @@ def write_products_of_rows(
     one: np.ndarray, other: np.ndarray, n: int, out: np.ndarray
 ) -> float:  # pragma: no cover
     """Write the diagonal of a product of symmetric matrices into ``out`` (n,), and return its mean."""
-    total = 0.0
+    total: Any = 0.0
     for i in range(n):
         row, beside, part = one[i], other[i], ZERO
         for j in range(len(row)):  # whole lanes: what is beyond n samples is 0
@@ -158,7 +158,8 @@ def mean_of_mixture(
     H is ``half`` and P is ``power``, the diagonals of X H and X P (n,) are ``own`` and ``other``. Write 1 / sqrt of K's
     diagonal into ``roots``, as long as a row.
     """
-    n, total = len(own), 0.0
+    n = len(own)
+    total: Any = 0.0
     for i in range(n):
         roots[i] = 1.0 / np.sqrt(max(less * own[i] + more * other[i], tiny))
     for i in range(n):

@@ -74,6 +74,8 @@ TIED = 1e-6
 """Affinities that differ by no more than this share of themselves are tied: rounding made the difference."""
 LINE = 16
 """Numbers of single precision in a line of a cache."""
+ALIGNED = 4
+"""Products on a GPU are quicker where rows are so many numbers long, or a multiple."""
 FEW_FEATURES_OF_TRITON, FEW_SAMPLES_OF_TRITON = 16, 768
 """Loops over so many features are written out on a GPU, and a row of so many samples is one program's."""
 
@@ -222,7 +224,10 @@ class Diffusion(BatchKernel):
         """Return the exponents (b, m) of tables (b, n, p) of few samples on a GPU."""
         from latentsimplex.similarity._triton_walks import pack_exponents
 
-        return pack_exponents(*walk_to_mean(self.walks(tables), self.mean), LEAST_WEIGHT, LEAST_SIMILARITY)
+        n = tables.shape[-2]
+        walks = make_walks(tables, self._graph(n), -(-n // ALIGNED) * ALIGNED)
+        K, roots = walk_to_mean(walks, self.mean, n)
+        return pack_exponents(K, roots, n, LEAST_WEIGHT, LEAST_SIMILARITY)
 
 
 def exponents_of(S: Any) -> Any:
@@ -257,8 +262,8 @@ class NeighbourGraph(NamedTuple):
     per_feature: bool
 
 
-def make_walks(tables: Any, graph: NeighbourGraph) -> Any:
-    """Return M (b, n, n) of tables (b, n, p).
+def make_walks(tables: Any, graph: NeighbourGraph, wide: int | None = None) -> Any:
+    """Return M (b, n, n) of tables (b, n, p); where Triton makes them, ``wide`` rows and columns, 0 beyond n.
 
     Samples that are as near as the last neighbour are neighbours too, so that their order does not matter.
     """
@@ -271,7 +276,7 @@ def make_walks(tables: Any, graph: NeighbourGraph) -> Any:
         tables = standardise(tables) if graph.standardise else tables
         quantile = rank_quantile(QUANTILE, n)
         return make_walks_by_triton(
-            tables, graph.per_feature, *quantile, graph.n_neighbours, TIED, LEAST_WEIGHT
+            tables, graph.per_feature, *quantile, graph.n_neighbours, TIED, LEAST_WEIGHT, wide
         )
     scaling = LocalScaling(QUANTILE, POWER, standardise=graph.standardise, per_feature=graph.per_feature)
     affinity = xp.exp(-scaling.square(tables))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from latentsimplex.base.arrays import array_namespace, diagonals, to_host
+from latentsimplex.base.arrays import array_namespace, diagonals, is_tensor, runs_triton, to_host
 
 MOST_DOUBLINGS = 40
 """Most doublings of the walk's length; a connected graph has mixed long before."""
@@ -27,6 +27,8 @@ SHORT = 8
 MIXING_STEPS, REACHED = 12, 1e-4
 """Most steps towards a mean, and the share of it that the mean reached may be off."""
 BALANCING_STEPS = 20
+LONGEST_ROW = 4096
+"""Rows of a GPU's matrices that are no longer than this are passed over by Triton."""
 LEAST_WEIGHT = 1e-12
 """Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
 
@@ -39,28 +41,30 @@ def similarities_at_mean(walk: Any, mean: float) -> Any:
     return K
 
 
-def walk_to_mean(walk: Any, mean: float) -> tuple[Any, Any]:
+def walk_to_mean(walk: Any, mean: float, n: int | None = None) -> tuple[Any, Any]:
     """Return K (b, n, n) of walks M whose similarities have a mean, and 1 / sqrt of its diagonal (b, n).
 
-    Where the mean is out of reach, the shortest or the longest walk has to do.
+    Where the mean is out of reach, the shortest or the longest walk has to do. Matrices may be wider than the number of
+    samples n, by rows and columns of 0.
     """
-    half, power = double_lengths(walk, mean)
-    longer = mean_of_product(half, power) < mean
+    n = walk.shape[-1] if n is None else n
+    half, power = double_lengths(walk, mean, n)
+    longer = mean_of_product(half, power, n) < mean
     left = choose(longer, power, half)
-    less, more, roots = mix_powers(left, half, power, mean)
+    less, more, roots = mix_powers(left, half, power, mean, n)
     mixture = less[:, None, None] * half
     mixture += more[:, None, None] * power
     return left @ mixture, roots
 
 
-def double_lengths(walk: Any, mean: float) -> tuple[Any, Any]:
-    """Return M^(L/2) and M^L (b, n, n) of walks, whose mean similarity is reached between the lengths L and 2L."""
+def double_lengths(walk: Any, mean: float, n: int) -> tuple[Any, Any]:
+    """Return M^(L/2) and M^L (b, n, n) of walks whose mean similarity is reached between the lengths L and 2L."""
     half, power = walk, square(walk)
     halves: Any = None
     powers: Any = None
     left = np.arange(len(walk))  # the walks that are still too short
     for doubling in range(MOST_DOUBLINGS):
-        enough = to_host(mean_of_square(power)) >= mean
+        enough = to_host(mean_of_square(power, n)) >= mean
         if doubling == MOST_DOUBLINGS - 1:
             enough[:] = True
         if enough.all() and len(left) == len(walk):  # as good as always: walks of one kind are about as long
@@ -79,12 +83,12 @@ def double_lengths(walk: Any, mean: float) -> tuple[Any, Any]:
 
 
 def square(M: Any) -> Any:
-    """Return the squares of symmetric matrices: BLAS computes half of a matrix times its own transpose.
+    """Return the squares of symmetric matrices: BLAS computes half of an array times its own transpose.
 
     >>> square(np.array([[0.0, 1.0], [1.0, 1.0]])).tolist()
     [[1.0, 1.0], [1.0, 2.0]]
     """
-    return M @ M.swapaxes(-1, -2)
+    return M @ M if is_tensor(M) else M @ M.swapaxes(-1, -2)
 
 
 def choose(which: Any, these: Any, others: Any) -> Any:
@@ -94,14 +98,14 @@ def choose(which: Any, these: Any, others: Any) -> Any:
     return array_namespace(these).where(which[:, None, None], these, others) if which.any() else others
 
 
-def mix_powers(left: Any, half: Any, power: Any, mean: float) -> tuple[Any, Any, Any]:
+def mix_powers(left: Any, half: Any, power: Any, mean: float, n: int) -> tuple[Any, Any, Any]:
     """Return a and b (b,) at which K = left (a half + b power) has the mean, and 1 / sqrt of K's diagonal (b, n).
 
     They are 1 - w and w, with 0 <= w <= 1, each over the mean of the diagonal of its product. The mean rises with w,
     which is found by false position (the Pegasus variant), for all walks at once, each by itself.
     """
-    xp, n = array_namespace(half), half.shape[-1]
-    own, other = (left * half).sum(-1), (left * power).sum(-1)
+    xp = array_namespace(half)
+    own, other = multiply_rows(left, half), multiply_rows(left, power)
     of_own, of_other = 1 / own.mean(-1), 1 / other.mean(-1)
 
     def at(w: Any) -> tuple[Any, Any, Any]:
@@ -110,10 +114,11 @@ def mix_powers(left: Any, half: Any, power: Any, mean: float) -> tuple[Any, Any,
 
     def excess(w: Any) -> Any:
         less, more, roots = at(w)
-        by_half, by_power = half @ roots[..., None], power @ roots[..., None]
-        by_left = by_half if left is half else by_power if left is power else left @ roots[..., None]
-        rows = by_left * (less[:, None, None] * by_half + more[:, None, None] * by_power)
-        return off_diagonal_mean(rows.sum((-1, -2)), n) - mean
+        by_half, by_power = multiply_vectors(half, power, roots)
+        one = left is half or left is power
+        by_left = (by_half if left is half else by_power) if one else multiply_vectors(left, left, roots)[0]
+        rows = by_left * (less[:, None] * by_half + more[:, None] * by_power)
+        return off_diagonal_mean(rows.sum(-1), n) - mean
 
     start, w = 0 * of_own, 0 * of_own + 1
     at_start, at_w = excess(start), excess(w)
@@ -132,18 +137,35 @@ def mix_powers(left: Any, half: Any, power: Any, mean: float) -> tuple[Any, Any,
     return at(w)
 
 
-def mean_of_product(one: Any, other: Any) -> Any:
-    """Return the mean similarity of a walk, a product of two shorter ones, without the product itself."""
-    xp = array_namespace(one)
-    roots = xp.clip((one * other).sum(-1), LEAST_WEIGHT, None)[..., None] ** -0.5
-    return off_diagonal_mean(((one @ roots) * (other @ roots)).sum((-1, -2)), one.shape[-1])
+def mean_of_product(one: Any, other: Any, n: int) -> Any:
+    """Return the mean similarity of walks of n samples, products of two shorter ones, without the products."""
+    roots = array_namespace(one).clip(multiply_rows(one, other), LEAST_WEIGHT, None) ** -0.5
+    by_one, by_other = multiply_vectors(one, other, roots)
+    return off_diagonal_mean((by_one * by_other).sum(-1), n)
 
 
-def mean_of_square(K: Any) -> Any:
-    """Return the mean similarity of a walk of twice the length of K's, whose entries are products of K's rows."""
-    xp = array_namespace(K)
-    roots = 1 / xp.clip(xp.linalg.norm(K, None, -1), LEAST_WEIGHT**0.5, None)[..., None]
-    return off_diagonal_mean(((K @ roots) ** 2).sum((-1, -2)), K.shape[-1])
+def mean_of_square(K: Any, n: int) -> Any:
+    """Return the mean similarity of walks of twice the length of K's."""
+    return mean_of_product(K, K, n)
+
+
+def multiply_rows(one: Any, other: Any) -> Any:
+    """Return the products of rows (b, n) of matrices with those of others: the diagonals of their products."""
+    if one.shape[-1] <= LONGEST_ROW and runs_triton(one):
+        from latentsimplex.similarity._triton_walks import sum_rows
+
+        return sum_rows(one, other)[0]
+    return (one * other).sum(-1)
+
+
+def multiply_vectors(one: Any, other: Any, x: Any) -> tuple[Any, Any]:
+    """Return the products of matrices, and of others, with vectors x (b, n)."""
+    if one.shape[-1] <= LONGEST_ROW and runs_triton(one):
+        from latentsimplex.similarity._triton_walks import sum_rows
+
+        return sum_rows(one, other, x)
+    by_one = (one @ x[..., None])[..., 0]
+    return by_one, by_one if other is one else (other @ x[..., None])[..., 0]
 
 
 def off_diagonal_mean(total: Any, n: int) -> Any:
