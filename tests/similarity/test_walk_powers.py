@@ -73,7 +73,9 @@ def test_walks_of_several_tables_stop_at_their_own_lengths():
 
 def test_walks_double_until_the_next_doubling_would_reach_the_mean():
     walks = Diffusion(neighbours=5).walks(np.stack([X, X + 20 * (np.arange(40) % 8)[:, None]]))
-    half, power = double_lengths(walks, 0.14, 40)
+    half, power, shortest, longest = double_lengths(walks, 0.14, 40)
+    np.testing.assert_allclose(longest, mean_similarity(power @ power), rtol=1e-9)
+    np.testing.assert_allclose(shortest, [-1, mean_similarity(power)[1]], rtol=1e-9)
     np.testing.assert_allclose(power, half @ half, rtol=1e-9)
     assert (mean_similarity(power @ power) >= 0.14).all()
     longer = [not np.allclose(one, M) for one, M in zip(half, walks, strict=True)]
@@ -85,7 +87,7 @@ def test_walks_double_until_the_next_doubling_would_reach_the_mean():
 def test_a_mean_between_those_of_three_powers_is_that_of_a_mixture_of_two(mean):
     """The powers are L, 3L/2 and 2L, and each walk has a choice of its own."""
     walks = Diffusion(neighbours=4).walks(np.stack([X, X**3]))
-    half, power = double_lengths(walks, mean, 40)
+    half, power, *_ = double_lengths(walks, mean, 40)
     K, roots = walk_to_mean(walks, mean)
     powers = [power, power @ half, power @ power]
     for v in range(2):
@@ -110,10 +112,12 @@ def test_mean_similarities_by_hand():
 def test_a_mean_out_of_reach_is_that_of_one_power_alone(mean, expected, left):
     M = Diffusion(neighbours=4).walks(X[None])
     half, power = M, M @ M
-    less, more, roots = mix_powers((half, power)[left], half, power, mean, 40)
+    first = (half, power)[left]
+    ends = mean_similarity(first @ half), mean_similarity(first @ power)
+    less, more, roots = mix_powers(first, half, power, mean, 40, *ends)
     assert (less > 0).tolist() == [expected == "shorter"]
     assert (more > 0).tolist() == [expected == "longer"]
-    K = (half, power)[left] @ (less[:, None, None] * half + more[:, None, None] * power)
+    K = first @ (less[:, None, None] * half + more[:, None, None] * power)
     np.testing.assert_allclose(roots[0], np.diag(K[0]) ** -0.5, rtol=1e-12)
 
 
@@ -229,8 +233,8 @@ def test_a_compiled_mixture_is_found_where_arrays_find_it(share, longer):
     ends = mean_similarity(np.concatenate([left @ H, left @ P]))
     mean = ends[0] + share * (ends[1] - ends[0])
     roots = np.zeros(len(half), dtype=np.float32)
-    found = _walk_loops.find_mixture(half, power, longer, n, mean, MIXING_STEPS, LEAST_WEIGHT, roots)
-    less, more, expected = mix_powers(left, H, P, mean, n)
+    found = _walk_loops.find_mixture(half, power, longer, n, mean, *ends, MIXING_STEPS, LEAST_WEIGHT, roots)
+    less, more, expected = mix_powers(left, H, P, mean, n, ends[:1], ends[1:])
     np.testing.assert_allclose(found, [less[0], more[0]], rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(roots[:n], expected[0], rtol=1e-4)
     K = left @ (found[0] * H + found[1] * P)

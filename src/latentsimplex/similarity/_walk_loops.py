@@ -194,21 +194,22 @@ def find_mixture(
     longer: bool,
     n: int,
     mean: float,
+    shortest: float,
+    longest: float,
     steps: int,
     tiny: float,
     roots: np.ndarray,
 ) -> tuple[float, float]:  # pragma: no cover
     """Return a and b at which K = X (a H + b P) has a mean similarity, by false position (the Pegasus variant).
 
-    See :func:`latentsimplex.similarity.walk_powers.mix_powers`. What is in ``roots`` is lost.
+    That of X H is ``shortest``, that of X P ``longest``: see
+    :func:`latentsimplex.similarity.walk_powers.mix_powers`. 1 / sqrt of K's diagonal is written into ``roots``.
     """
     own, other = np.empty(n), np.empty(n)
     left = power if longer else half
     of_own = 1.0 / write_products_of_rows(left, half, n, own)
     of_other = 1.0 / write_products_of_rows(left, power, n, other)
-    start, w = 0.0, 1.0
-    at_start = mean_of_mixture(half, power, longer, own, other, of_own, 0.0, tiny, roots) - mean
-    at_w = mean_of_mixture(half, power, longer, own, other, 0.0, of_other, tiny, roots) - mean
+    start, w, at_start, at_w = 0.0, 1.0, shortest - mean, longest - mean
     if at_start >= 0:
         w = start
     elif at_w > 0:
@@ -249,18 +250,28 @@ def walk_to_mean(
     half, power, other, mixture = M, spare[0], spare[1], spare[3]
     least, doubling = NEGLIGIBLE, 0
     square_power(half, least, who, share, many, power)
-    while doubling < doublings - 1 and mean_of_square(power, n, tiny) < mean:
+    shortest, longest = -1.0, mean_of_square(power, n, tiny)
+    while doubling < doublings - 1 and longest < mean:
         doubling += 1
         if doubling == LONG and least > 0:
             # what joins the parts of a graph is not negligible: once more, with it
             doubling, least, half, power, other = 0, 0.0, M, spare[0], spare[1]
             square_power(half, least, who, share, many, power)
+            shortest, longest = -1.0, mean_of_square(power, n, tiny)
             continue
         square_power(power, least, who, share, many, other)
         half, power, other = power, other, spare[2] if doubling == 1 else half
+        shortest, longest = longest, mean_of_square(power, n, tiny)
     of_own = 1.0 / write_products_of_rows(half, power, n, own)
-    longer = mean_of_mixture(half, power, True, own, own, of_own, 0.0, tiny, roots) < mean
-    less, more = find_mixture(half, power, longer, n, mean, steps, tiny, roots)
+    between = mean_of_mixture(half, power, True, own, own, of_own, 0.0, tiny, roots)
+    longer = between < mean
+    if longer:
+        shortest = between
+    else:
+        longest = between
+        if doubling == 0:
+            shortest = mean_of_square(half, n, tiny)
+    less, more = find_mixture(half, power, longer, n, mean, shortest, longest, steps, tiny, roots)
     a, b = np.float32(less), np.float32(more)
     for i in range(n):
         row, beside, into = half[i], power[i], mixture[i]

@@ -14,7 +14,7 @@ and P with a vector. So a and b are found first, and K is the only product that 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,38 +48,57 @@ def walk_to_mean(walk: Any, mean: float, n: int | None = None) -> tuple[Any, Any
     samples n, by rows and columns of 0.
     """
     n = walk.shape[-1] if n is None else n
-    half, power = double_lengths(walk, mean, n)
-    longer = mean_of_product(half, power, n) < mean
-    left = choose(longer, power, half)
-    less, more, roots = mix_powers(left, half, power, mean, n)
+    half, power, shortest, longest = double_lengths(walk, mean, n)
+    between = mean_of_product(half, power, n)
+    longer = between < mean
+    left, where = choose(longer, power, half), array_namespace(walk).where
+    shortest, longest = where(longer, between, shortest), where(longer, longest, between)
+    if (shortest < 0).any():  # walks that were not doubled
+        shortest = where(shortest < 0, mean_of_square(half, n), shortest)
+    less, more, roots = mix_powers(left, half, power, mean, n, shortest, longest)
     mixture = less[:, None, None] * half
     mixture += more[:, None, None] * power
     return left @ mixture, roots
 
 
-def double_lengths(walk: Any, mean: float, n: int) -> tuple[Any, Any]:
-    """Return M^(L/2) and M^L (b, n, n) of walks whose mean similarity is reached between the lengths L and 2L."""
-    half, power = walk, square(walk)
-    halves: Any = None
-    powers: Any = None
+class Powers(NamedTuple):
+    """M^(L/2) and M^L (b, n, n) of walks, and the mean similarities (b,) at the lengths L, or -1, and 2L."""
+
+    half: Any
+    power: Any
+    shortest: Any
+    longest: Any
+
+
+def double_lengths(walk: Any, mean: float, n: int) -> Powers:
+    """Return powers of walks, each of such a length L that its mean similarity is reached between L and 2L.
+
+    The mean at the length L is known where a shorter power was squared.
+    """
+    half, power, longest = walk, square(walk), None
+    found: Powers | None = None
     left = np.arange(len(walk))  # the walks that are still too short
     for doubling in range(MOST_DOUBLINGS):
-        enough = to_host(mean_of_square(power, n)) >= mean
+        now = mean_of_square(power, n)
+        enough = to_host(now) >= mean
         if doubling == MOST_DOUBLINGS - 1:
             enough[:] = True
+        reached = Powers(half, power, 0 * now - 1 if longest is None else longest, now)
         if enough.all() and len(left) == len(walk):  # as good as always: walks of one kind are about as long
-            return half, power
-        if halves is None:
-            halves, powers = array_namespace(walk).zeros_like(walk), array_namespace(walk).zeros_like(walk)
+            return reached
+        if found is None:
+            found = Powers(*(array_namespace(walk).zeros_like(part) for part in reached))
         if enough.any():
-            halves[left[enough]], powers[left[enough]] = half[enough], power[enough]
-            left, power = left[~enough], power[~enough]
+            for whole, part in zip(found, reached, strict=True):
+                whole[left[enough]] = part[enough]
+            left, power, now = left[~enough], power[~enough], now[~enough]
         if not len(left):
             break
-        half, power = power, square(power)
+        half, power, longest = power, square(power), now
         if doubling >= SHORT:
             power /= diagonals(power).mean(-1)[:, None, None]
-    return halves, powers
+    assert found is not None
+    return found
 
 
 def square(M: Any) -> Any:
@@ -98,11 +117,14 @@ def choose(which: Any, these: Any, others: Any) -> Any:
     return array_namespace(these).where(which[:, None, None], these, others) if which.any() else others
 
 
-def mix_powers(left: Any, half: Any, power: Any, mean: float, n: int) -> tuple[Any, Any, Any]:
+def mix_powers(
+    left: Any, half: Any, power: Any, mean: float, n: int, shortest: Any, longest: Any
+) -> tuple[Any, Any, Any]:
     """Return a and b (b,) at which K = left (a half + b power) has the mean, and 1 / sqrt of K's diagonal (b, n).
 
     They are 1 - w and w, with 0 <= w <= 1, each over the mean of the diagonal of its product. The mean rises with w,
-    which is found by false position (the Pegasus variant), for all walks at once, each by itself.
+    from ``shortest`` to ``longest`` (b,). It is found by false position (the Pegasus variant), for all walks at once,
+    each by itself.
     """
     xp = array_namespace(half)
     own, other = multiply_rows(left, half), multiply_rows(left, power)
@@ -120,8 +142,7 @@ def mix_powers(left: Any, half: Any, power: Any, mean: float, n: int) -> tuple[A
         rows = by_left * (less[:, None] * by_half + more[:, None] * by_power)
         return off_diagonal_mean(rows.sum(-1), n) - mean
 
-    start, w = 0 * of_own, 0 * of_own + 1
-    at_start, at_w = excess(start), excess(w)
+    start, w, at_start, at_w = 0 * of_own, 0 * of_own + 1, shortest - mean, longest - mean
     going = (at_start < 0) & (at_w > 0)
     w = xp.where(at_start < 0, w, start)
     for _ in range(MIXING_STEPS):
