@@ -95,7 +95,7 @@ class NumbaBackend:
         from latentsimplex.model._pair_loops import add_gradient, find_first_row
 
         stat = self._in_precision(stat)
-        whole = find_first_row(self.n) is None
+        whole = find_first_row(self.n) is None and len(cut_into_tiles(self.n)) == 1
         forward = divergence.name == "forward"
 
         def evaluate(W: Array, B: Array) -> tuple[Array, Array, Array]:
