@@ -27,11 +27,10 @@ for module in [module for name, module in sys.modules.items() if name.startswith
 """
 COMPILED_AT_FIRST = {
     "add_gradient",
+    "best_kmeans",
     "count_crossed",
     "fit_one_hump",
     "join_rows",
-    "lloyd",
-    "spread_centres",
     "write_pair_values",
     "write_terms",
 }

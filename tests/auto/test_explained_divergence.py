@@ -340,8 +340,9 @@ def test_what_is_cut_and_refined_is_that_of_its_parts(kind):
     rng = np.random.default_rng(1)
     F = unpack_pairs(DIVERGENCES[kind].f(-np.log(rng.uniform(0.05, 0.95, size=count_pairs(25)))))
     U, draws = rng.normal(size=(4, 25)), draw_starts(3, 4)
-    left, labels = loops.cut_and_refine(
-        F, U, np.arange(25), draws, kind == "forward", LLOYD_ITERATIONS, MOST_SWEEPS
+    left, labels = np.empty(4), np.empty((4, 25), np.intp)
+    loops.cut_and_refine(
+        F, U, np.arange(25), draws, kind == "forward", LLOYD_ITERATIONS, MOST_SWEEPS, left, labels
     )
     one = remaining_divergence(F, np.zeros(25, dtype=int), DIVERGENCES[kind])
     assert left[0] == pytest.approx(one, rel=1e-12)

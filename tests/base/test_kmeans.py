@@ -119,7 +119,9 @@ def test_centres_of_some_samples_serve_all():
     X = 20.0 * np.eye(3)[truth] + np.random.default_rng(0).normal(size=(300, 3))
     assert same_partition(kmeans(X, 3, most=30), truth)
     rows = sample_rows(300, 30)
-    expected = best_kmeans(X.T.copy(), X[rows].T.copy(), draw_starts(3, 3), 50)
+    expected = best_kmeans(
+        X.T.copy(), X[rows].T.copy(), np.empty((0, 3, X.shape[1])), draw_starts(3, 3), 50, 0
+    )
     assert np.array_equal(kmeans(X, 3, most=30), expected)
 
 

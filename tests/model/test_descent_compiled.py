@@ -7,6 +7,7 @@ from latentsimplex.base.condensed import count_pairs
 from latentsimplex.base.threads import Workers
 from latentsimplex.model import _descent_compiled as compiled
 from latentsimplex.model import descent
+from latentsimplex.model._pair_loops import find_first_row
 from latentsimplex.model.backends import NumbaBackend
 from latentsimplex.model.em import Coordinates
 from latentsimplex.model.problem import EMPTY, Patterns
@@ -16,6 +17,7 @@ from problems import KINDS, identities, interior_memberships, random_responses
 KIND = pytest.mark.parametrize("kind", KINDS)
 LEARNED = pytest.mark.parametrize("learned", [False, True], ids=["identity", "learned"])
 PRICES = np.array([0.0, 3.0, 5.0])
+FIRST_ROW = find_first_row(12)
 
 
 def a_pattern(learned, n=12, g=3, seed=0):
@@ -90,7 +92,16 @@ def test_a_look_has_the_objective_and_its_natural_gradients(kind, learned, preci
     expected = coordinates.natural_gradient(patterns.W, patterns.B, dW, dB)[0]
     along, beside = np.zeros((3, 12)), np.zeros((3, 3))
     value = compiled.look(
-        theta, phi, 2.5, patterns.stat[0].astype(precision), kind == "forward", learned, PRICES, along, beside
+        theta,
+        phi,
+        2.5,
+        patterns.stat[0].astype(precision),
+        FIRST_ROW,
+        kind == "forward",
+        learned,
+        PRICES,
+        along,
+        beside,
     )
     used = len(np.unique(patterns.W[0].argmax(axis=1)))
     assert value == pytest.approx(values[0] + PRICES[used - 1], rel=rtol)
@@ -130,7 +141,7 @@ def test_the_pace_of_compiled_descent_is_that_of_all_descent():
 def test_no_steps_return_the_start_and_its_rate(kind, learned):
     patterns, (theta, phi) = a_pattern(learned)
     W, B, rate = compiled.descend(
-        theta, phi, 2.5, patterns.stat[0], kind == "forward", learned, PRICES, 0, 4.0
+        theta, phi, 2.5, patterns.stat[0], FIRST_ROW, kind == "forward", learned, PRICES, 0, 4.0
     )
     np.testing.assert_allclose(W.T, patterns.W[0], rtol=1e-12)
     np.testing.assert_allclose(B, patterns.B[0], rtol=1e-12)
@@ -152,6 +163,6 @@ def test_descent_never_ends_above_its_start(kind, rate):
     for n_steps in (1, 2, 15):
         arguments = [part.copy() for part in start]
         W, B, _ = compiled.descend(
-            *arguments, 2.5, patterns.stat[0], kind == "forward", True, PRICES, n_steps, rate
+            *arguments, 2.5, patterns.stat[0], FIRST_ROW, kind == "forward", True, PRICES, n_steps, rate
         )
         assert value_at(np.ascontiguousarray(W.T), B) <= before + 1e-9 * abs(before)

@@ -74,7 +74,7 @@ def test_descent_over_tiles_takes_the_steps_of_descent_in_one_piece(kind, learne
 
     alone, threaded = over_tiles(1), over_tiles(3)
     for l, start in enumerate(starts()):
-        expected = descend(*start, mass[l], stat[l], kind == "forward", learned, PRICES, 10, rate[l])
+        expected = descend(*start, mass[l], stat[l], 0, kind == "forward", learned, PRICES, 10, rate[l])
         assert not np.allclose(expected[0].T, W[l], atol=1e-3)
         for found, other, one in zip(alone[l], threaded[l], expected, strict=True):
             np.testing.assert_array_equal(found, other)

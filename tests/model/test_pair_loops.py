@@ -5,7 +5,13 @@ import pytest
 
 from latentsimplex.base.compiled import STRIP
 from latentsimplex.base.condensed import count_pairs, first_pair_of_row, unpack_pairs
-from latentsimplex.model._pair_loops import add_gradient, clip_bounds, write_terms
+from latentsimplex.model._pair_loops import (
+    FEW_SAMPLES,
+    add_gradient,
+    clip_bounds,
+    find_first_row,
+    write_terms,
+)
 from latentsimplex.pairs.divergence import DIVERGENCES, P_CLIP
 from problems import KINDS, interior_memberships, mixed_memberships, random_responses
 
@@ -44,9 +50,13 @@ def sides_of(W, B, precision):
 @PRECISION
 @KIND
 @pytest.mark.parametrize("g", [1, 2, 3, 5, 6])
-@pytest.mark.parametrize("n", [2, 3, 4, 9, 40, 170, STRIP + 3, STRIP + 6, STRIP + 7])
-def test_pairs_of_a_pattern(kind, n, g, precision):
-    """Rows are longer and shorter than a strip, even and odd in number, and so are clusters."""
+@pytest.mark.parametrize(
+    ("n", "first_row"),
+    [(n, 0) for n in (2, 3, 4, 9, 40, 170, STRIP + 3, STRIP + 6, STRIP + 7)]
+    + [(n, None) for n in (2, 3, 40, 170)],
+)
+def test_pairs_of_a_pattern(kind, n, first_row, g, precision):
+    """Rows are longer and shorter than a strip, even and odd in number, and so are clusters; or all are one product."""
     W, B, stat = a_pattern(n, g, precision)
     (left, right), rtol = sides_of(W, B, precision), ROUNDING[precision]
     a, h, value, GW = plain_terms(W, B, 2.5, stat, kind)
@@ -55,7 +65,7 @@ def test_pairs_of_a_pattern(kind, n, g, precision):
     assert write_terms(left, right, 0, n - 1, kind == "forward", A) == pytest.approx(h, rel=rtol / 10, abs=0)
     np.testing.assert_allclose(A, a, rtol=rtol, atol=1e-12 if precision == np.float64 else 1e-5)
     found = np.zeros((g, n), precision)
-    total = add_gradient(left, right, 2.5, stat.astype(precision), 0, n - 1, kind == "forward", found)
+    total = add_gradient(left, right, 2.5, stat.astype(precision), first_row, n - 1, kind == "forward", found)
     assert total == pytest.approx(value, rel=1e-10 if precision == np.float64 else 1e-5, abs=0)
     np.testing.assert_allclose(
         found.T, GW, rtol=1e-9 if precision == np.float64 else 0, atol=rtol * np.abs(GW).max()
@@ -90,12 +100,13 @@ def test_rows_add_up(kind, cut, precision):
 
 
 @PRECISION
-def test_gradients_are_added_to_what_is_there(precision):
+@pytest.mark.parametrize("first_row", [None, 0])
+def test_gradients_are_added_to_what_is_there(first_row, precision):
     W, B, stat = a_pattern(9, 2, np.float32)
     (left, right), stat = sides_of(W, B, precision), stat.astype(precision)
     once, more = np.zeros((2, 9), precision), np.full((2, 9), 3.0, precision)
-    add_gradient(left, right, 1.0, stat, 0, 8, True, once)
-    add_gradient(left, right, 1.0, stat, 0, 8, True, more)
+    add_gradient(left, right, 1.0, stat, first_row, 8, True, once)
+    add_gradient(left, right, 1.0, stat, first_row, 8, True, more)
     np.testing.assert_allclose(more, once + 3, rtol=1e-5, atol=1e-4)
 
 
@@ -124,7 +135,8 @@ def test_similarities_come_as_near_to_certainty_as_their_precision_goes():
 
 @PRECISION
 @KIND
-def test_certain_pairs_have_finite_terms_and_slopes(kind, precision):
+@pytest.mark.parametrize("first_row", [None, 0])
+def test_certain_pairs_have_finite_terms_and_slopes(first_row, kind, precision):
     """Samples that are surely together or apart, under statistics that want the opposite."""
     W = np.eye(2)[[0, 0, 1]]
     left, right = sides_of(W, np.eye(2), precision)
@@ -132,7 +144,11 @@ def test_certain_pairs_have_finite_terms_and_slopes(kind, precision):
     A, GW = np.empty(3, precision), np.zeros((2, 3), precision)
     assert np.isfinite(write_terms(left, right, 0, 2, kind == "forward", A))
     assert np.isfinite(A).all()
-    assert np.isfinite(add_gradient(left, right, 1.0, stat, 0, 2, kind == "forward", GW))
+    assert np.isfinite(add_gradient(left, right, 1.0, stat, first_row, 2, kind == "forward", GW))
     assert np.isfinite(GW).all()
     assert GW[0, 0] > 0  # the pair that is together is pulled apart
     assert GW[1, 0] < 0  # and the pairs that are apart are pulled together
+
+
+def test_few_samples_go_without_a_first_row():
+    assert [find_first_row(n) for n in (2, FEW_SAMPLES, FEW_SAMPLES + 1)] == [None, None, 0]

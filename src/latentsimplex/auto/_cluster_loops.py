@@ -11,7 +11,7 @@ import numpy as np
 
 from latentsimplex.base.compiled import compiled
 from latentsimplex.base.float_math import ONE, ZERO
-from latentsimplex.base.kmeans_loops import best_kmeans
+from latentsimplex.base.kmeans_loops import NO_STEPS, best_kmeans
 from latentsimplex.base.types import Array
 from latentsimplex.pairs.divergence import P_CLIP
 from latentsimplex.pairs.divergence_loops import forward_a_and_h, reverse_a_and_h
@@ -23,7 +23,9 @@ def sum_by_cluster(F: Array, labels: np.ndarray, k: int) -> Array:  # pragma: no
     Z = np.zeros((k, len(F)), F.dtype)
     for j in range(len(F)):
         Z[labels[j], j] = 1.0
-    return np.dot(Z, F).astype(np.float64)
+    sums = np.empty((k, len(F)), F.dtype)
+    np.dot(Z, F, sums)  # the one form of products that is compiled
+    return sums.astype(np.float64)
 
 
 @compiled
@@ -155,41 +157,44 @@ def keep_used_sums(sums: Array, labels: np.ndarray, k: int) -> Array:  # pragma:
 
 @compiled
 def cut_and_refine(
-    F: Array, U: Array, rows: np.ndarray, draws: Array, forward: bool, iterations: int, sweeps: int
-) -> tuple[Array, np.ndarray]:  # pragma: no cover
-    """Return what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
+    F: Array,
+    U: Array,
+    rows: np.ndarray,
+    draws: Array,
+    forward: bool,
+    iterations: int,
+    sweeps: int,
+    left: Array,
+    labels: np.ndarray,
+) -> None:  # pragma: no cover
+    """Write what is left of the divergence with k = 1..g clusters (g,), and their labels (g, n).
 
     U (g, n) are spectral coordinates, of which k-means looks at some samples; draws (starts, g, candidates) are
     uniform numbers for its starts.
     """
     g, n = U.shape
-    n_starts, _, n_candidates = draws.shape
-    labels, left = np.zeros((g, n), np.intp), np.empty(g)
     some = np.empty((g, len(rows)))
     for c in range(g):
         for i in range(len(rows)):
             some[c, i] = U[c, rows[i]]
+    for i in range(n):
+        labels[0, i] = 0
     for k in range(2, g + 1):
-        own_draws = np.empty((n_starts, k, n_candidates))
-        for c in range(k):
-            for start in range(n_starts):
-                for t in range(n_candidates):
-                    own_draws[start, c, t] = draws[start, c, t]
-        found = best_kmeans(U[:k], some[:k], own_draws, iterations)
+        found = best_kmeans(U[:k], some[:k], np.empty((0, k, k)), draws, iterations, NO_STEPS)
         for i in range(n):
             labels[k - 1, i] = found[i]
     Z = np.zeros((g * (g + 1) // 2, n), F.dtype)  # the clusters of all partitions one after the other
     for k in range(g):
         for i in range(n):
             Z[k * (k + 1) // 2 + labels[k, i], i] = 1.0
-    sums = np.dot(Z, F)
+    sums = np.empty_like(Z)
+    np.dot(Z, F, sums)
     for k in range(1, g + 1):
         first = k * (k - 1) // 2
         own = sums[first : first + k].astype(np.float64)
         refined, left[k - 1] = refine(F, own, labels[k - 1].copy(), forward, sweeps if k > 1 else 0)
         for i in range(n):
             labels[k - 1, i] = refined[i]
-    return left, labels
 
 
 @compiled
@@ -257,13 +262,20 @@ def find_spectral_coordinates(
             Q, other = other, Q
         make_orthonormal(Q)
     np.dot(Q, S, other)
-    turned = np.linalg.eigh(np.dot(Q, other.T))[1]  # the shift moves eigenvalues, not vectors
-    leading = np.dot(turned.T, Q)
-    U = np.empty((g, n))
-    for c in range(g):
-        row = leading[r - 1 - c]
+    small, turned = np.empty((r, r), S.dtype), np.empty((n, r), S.dtype)
+    for k in range(r):
         for i in range(n):
-            U[c, i] = row[i] / root[i]
+            turned[i, k] = other[k, i]
+    np.dot(Q, turned, small)
+    directions = np.linalg.eigh(small)[1]  # the shift moves eigenvalues, not vectors
+    U = np.zeros((g, n))
+    for c in range(g):
+        for k in range(r):
+            weight, row = directions[k, r - 1 - c], Q[k]
+            for i in range(n):
+                U[c, i] += weight * row[i]
+        for i in range(n):
+            U[c, i] /= root[i]
     return U
 
 
@@ -292,9 +304,5 @@ def explain_rows(
                 S[i, j] = F[i, j] if forward else ONE / (ONE + np.exp(-F[i, j]))
             S[i, i] = ZERO
         U = find_spectral_coordinates(S, vectors, g, rounds, products, shift)
-        own_left, own_labels = cut_and_refine(F, U, rows, draws, forward, iterations, sweeps)
-        for k in range(g):
-            left[v, k] = own_left[k]
-            for i in range(n):
-                labels[v, k, i] = own_labels[k, i]
+        cut_and_refine(F, U, rows, draws, forward, iterations, sweeps, left[v], labels[v])
     return left, labels

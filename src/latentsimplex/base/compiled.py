@@ -5,7 +5,9 @@ other rooms build on them. Importing one imports Numba, which takes half a secon
 import it, and nothing else does.
 
 The first assignment of an array to a slice takes one to two seconds to compile, most of it for what to say if shapes
-differ: loops copy numbers one by one, which is as quick once it is compiled.
+differ: loops copy numbers one by one, which is as quick once it is compiled. Views of another type are made before a
+loop begins, a literal number as an argument is a type of its own, and of two ways of which a fit takes one, the other
+is left out if what tells them apart is None (:func:`latentsimplex.model._pair_loops.add_gradient`).
 
 Numba by itself makes machine code of every function that loops call, and optimises it again within each of them. With
 versions that this was tried with, a loop is optimised once, as a whole

@@ -27,13 +27,12 @@ def kmeans(
     >>> kmeans(np.array([[0.0], [0.1], [5.0]]), 2).tolist() in ([0, 0, 1], [1, 1, 0])
     True
     """
-    from latentsimplex.base.kmeans_loops import lloyd, spread_centres
+    from latentsimplex.base.kmeans_loops import best_kmeans
 
     X = _turn(X)
     some = np.ascontiguousarray(X[:, sample_rows(X.shape[1], X.shape[1] if most is None else most)])
-    starts = [spread_centres(some, draws) for draws in (draw_starts(n_init, k) if draws is None else draws)]
-    inertia = [lloyd(some, centres, LLOYD_ITERATIONS)[1] for centres in starts]  # which moves the centres
-    return lloyd(X, starts[int(np.argmin(inertia))], 0)[0]
+    draws = draw_starts(n_init, k) if draws is None else draws
+    return best_kmeans(X, some, np.empty((0, k, len(X))), draws, LLOYD_ITERATIONS, 0)
 
 
 def kmeans_from(X: Array, k: int, labelings: np.ndarray, n_init: int = STARTS) -> np.ndarray:
@@ -46,14 +45,13 @@ def kmeans_from(X: Array, k: int, labelings: np.ndarray, n_init: int = STARTS) -
     >>> kmeans_from(np.array([[0.0], [0.1], [5.0]]), 2, np.array([[1, 0, 0]])).tolist()
     [1, 1, 0]
     """
-    from latentsimplex.base.kmeans_loops import lloyd, spread_centres
+    from latentsimplex.base.kmeans_loops import best_kmeans
 
     some = _turn(X[sample_rows(len(X), SAMPLED)])
     numbered = [np.unique(own, return_inverse=True)[1] for own in labelings]
-    starts = [_centres(X, codes) for codes in numbered if codes.max() + 1 == k]
-    starts += [spread_centres(some, draws) for draws in draw_starts(n_init, k)]
-    inertia = [lloyd(some, centres, LLOYD_ITERATIONS)[1] for centres in starts]  # which moves the centres
-    return lloyd(_turn(X), starts[int(np.argmin(inertia))], LLOYD_ITERATIONS)[0]
+    given = [_centres(X, codes) for codes in numbered if codes.max() + 1 == k]
+    centres = np.array(given, dtype=np.float64).reshape(-1, k, X.shape[1])
+    return best_kmeans(_turn(X), some, centres, draw_starts(n_init, k), LLOYD_ITERATIONS, LLOYD_ITERATIONS)
 
 
 @lru_cache(maxsize=16)

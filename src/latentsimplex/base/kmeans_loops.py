@@ -5,10 +5,15 @@ Coordinates come before samples, (p, n), so that loops run along the samples and
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from latentsimplex.base.compiled import compiled
 from latentsimplex.base.types import Array
+
+NO_STEPS: Any = np.int64(0)
+"""A literal 0 would be a type of its own, for which loops are compiled once more."""
 
 
 @compiled
@@ -53,7 +58,9 @@ def spread_centres(X: Array, draws: Array) -> Array:  # pragma: no cover
         centres[0, f] = X[f, taken]
     squared_distances(X, centres[0], nearest)
     for c in range(1, k):
-        total, least, taken = nearest.sum(), np.inf, 0
+        total, least, taken = 0.0, np.inf, 0
+        for i in range(n):
+            total += nearest[i]
         for t in range(tries):
             aim, reached, pick = draws[c, t] * total, 0.0, n - 1
             for i in range(n):
@@ -110,16 +117,19 @@ def lloyd(X: Array, centres: Array, most: int) -> tuple[np.ndarray, float]:  # p
 
 
 @compiled
-def best_kmeans(X: Array, some: Array, draws: Array, most: int) -> np.ndarray:  # pragma: no cover
-    """Return the labels (n,) of samples (p, n) by the best of several k-means runs on some of them.
+def best_kmeans(
+    X: Array, some: Array, given: Array, draws: Array, most: int, last: int
+) -> np.ndarray:  # pragma: no cover
+    """Return labels (n,) of samples (p, n) by the best of several k-means runs on some of them, ``last`` steps on.
 
-    ``draws`` (runs, k, candidates) are for :func:`spread_centres`.
+    Runs begin with centres that are given (runs, k, p), which move, and with such as draws (runs, at least k,
+    candidates) make of :func:`spread_centres`. All is one loop that Python calls, because each is compiled for itself.
     """
-    best, least = np.zeros(X.shape[1], np.intp), np.inf
-    for start in range(len(draws)):
-        centres = spread_centres(some, draws[start])
+    n_given, k, p = given.shape
+    best, least = np.zeros((k, p)), np.inf
+    for start in range(n_given + len(draws)):
+        centres = given[start] if start < n_given else spread_centres(some, draws[start - n_given, :k])
         inertia = lloyd(some, centres, most)[1]
         if inertia < least:
-            least = inertia
-            nearest_centres(X, centres, best)
-    return best
+            best, least = centres, inertia
+    return lloyd(X, best, last)[0]

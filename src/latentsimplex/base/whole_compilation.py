@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba import njit
 from numba._dynfunc import make_function
 from numba.core.codegen import JITCodeLibrary
@@ -22,17 +23,21 @@ from numba.core.typed_passes import NativeLowering
 
 
 class TranslatedCode(JITCodeLibrary):
-    """Code of a loop that stays as it was translated, for callers to link in."""
+    """Code of a loop that stays as it was translated, for those that call it to link in.
 
-    def _optimize_functions(self, module: Any) -> None:
-        """Leave functions as they are."""
+    Linked in one after the other, what several callers share would be copied into each of them.
+    """
+
+    def add_llvm_module(self, module: Any) -> None:
+        """Take the module of the loop; of several copies of a function, one is linked in."""
         module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            if not function.is_declaration and function.linkage in (Linkage.external, Linkage.linkonce_odr):
+                function.linkage = Linkage.weak_odr
+        self._final_module = self._shared_module = module
 
-    def _optimize_final_module(self) -> None:
-        """Leave the module as it is."""
-
-    def _finalize_final_module(self) -> None:
-        """Make no machine code."""
+    def finalize(self) -> None:
+        """Link nothing in and make no machine code."""
         self._finalized = True
 
 
@@ -43,6 +48,28 @@ class WholeCode(JITCodeLibrary):
         """Leave functions as they are until the module is whole."""
         module.data_layout = self._codegen._data_layout
 
+    def finalize(self) -> None:
+        """Link in what is called, and what that calls, each once; optimise it and make machine code."""
+        for library in self._linking_libraries:  # which grow
+            if isinstance(library, TranslatedCode):
+                self._linking_libraries += [
+                    called for called in library._linking_libraries if called not in self._linking_libraries
+                ]
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        """Optimise the whole, in which functions of others stay only where they are called.
+
+        Numba goes over a module cheaply first, to bring together what counts references. Here nothing is counted in the
+        loops that take time, and what they do is as quick, or quicker, without.
+        """
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.weak_odr:
+                function.linkage = Linkage.linkonce_odr
+        made = self._codegen._module_pass_manager()
+        passes, *builder = made if isinstance(made, tuple) else (made,)  # alone in the first versions
+        passes.run(self._final_module, *builder)
+
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class Translation(NativeLowering):
@@ -51,9 +78,9 @@ class Translation(NativeLowering):
     _name = "latentsimplex_translation"
 
     def run_pass(self, state: Any) -> bool:
-        """Translate the loop, and tell Numba where callers find it."""
+        """Translate the loop, without entries from C or Python, and tell Numba where callers find it."""
         state.library = TranslatedCode(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.flags.no_compile = True
+        state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
         super().run_pass(state)
         module, env = state["cr"].fndesc.lookup_module(), state["cr"].env
         name = make_function(

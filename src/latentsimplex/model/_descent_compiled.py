@@ -7,8 +7,6 @@ the last axis; the precision of the pairs is that of the statistics.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from latentsimplex.base.compiled import compiled
@@ -20,19 +18,19 @@ from latentsimplex.pairs.divergence import P_CLIP
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 """The smallest normal number, which has a logarithm."""
-FIRST_ROW: Any = np.int64(0)
-"""A literal 0 would be a type of its own, for which loops are compiled once more."""
 
 next_pace = compiled(descent.next_pace)
 
 
-@compiled
-def start_descent(columns: Array, B: Array, learned: bool) -> tuple[Array, Array]:  # pragma: no cover
-    """Return theta (g, n) with softmax W^T and phi (g, g) with sigmoid B; phi is B itself where that is not learned."""
+def start_descent(columns: Array, B: Array, learned: bool) -> tuple[Array, Array]:
+    """Return theta (g, n) with softmax W^T and phi (g, g) with sigmoid B; phi is B itself where that is not learned.
+
+    This is done once for a descent, so that NumPy is quick enough.
+    """
     theta = np.log(np.maximum(columns, SMALLEST))
     if not learned:
         return theta, B.copy()
-    B = np.minimum(np.maximum(B, P_CLIP), 1.0 - P_CLIP)
+    B = np.clip(B, P_CLIP, 1.0 - P_CLIP)
     return theta, np.log(B / (1.0 - B))
 
 
@@ -126,18 +124,22 @@ def look(
     phi: Array,
     mass: float,
     stat: np.ndarray,
+    first_row: int | None,
     forward: bool,
     learned: bool,
     prices: Array,
     along: Array,
     beside: Array,
 ) -> float:  # pragma: no cover
-    """Return the objective at a point; write the natural gradients in theta (g, n) and in phi (g, g)."""
+    """Return the objective at a point; write the natural gradients in theta (g, n) and in phi (g, g).
+
+    The first row is that of :func:`latentsimplex.model._pair_loops.find_first_row`.
+    """
     g, n = theta.shape
     W, left, GW = np.empty((g, n)), np.empty((g, n)), np.zeros((g, n), stat.dtype)
     B = write_sides(theta, phi, learned, W, left)
     value = add_gradient(
-        left.astype(stat.dtype), W.astype(stat.dtype), mass, stat, FIRST_ROW, n - 1, forward, GW
+        left.astype(stat.dtype), W.astype(stat.dtype), mass, stat, first_row, n - 1, forward, GW
     )
     write_natural_gradients(W, B, GW.astype(np.float64), mass, learned, along, beside)
     return value + prices[count_used_clusters(W) - 1]
@@ -178,6 +180,7 @@ def descend(
     phi: Array,
     mass: float,
     stat: np.ndarray,
+    first_row: int | None,
     forward: bool,
     learned: bool,
     prices: Array,
@@ -187,7 +190,7 @@ def descend(
     """Return memberships (g, n), response (g, g) and step size after mirror descent; the start is overwritten."""
     at, at_phi, best, best_phi = theta.copy(), phi.copy(), theta.copy(), phi.copy()
     along, beside = np.zeros_like(theta), np.zeros_like(phi)
-    value = look(at, at_phi, mass, stat, forward, learned, prices, along, beside)
+    value = look(at, at_phi, mass, stat, first_row, forward, learned, prices, along, beside)
     least, last, age = value, value, 1.0
     best_along, best_beside = along.copy(), beside.copy()
     for _ in range(n_steps):
@@ -195,7 +198,7 @@ def descend(
         advance(theta, at, best, along, best_along, failed, rate, momentum)
         # a step of 1 is the best response there is for given memberships, and no longer one is better
         advance(phi, at_phi, best_phi, beside, best_beside, failed, min(rate, 1.0), momentum)
-        value = look(at, at_phi, mass, stat, forward, learned, prices, along, beside)
+        value = look(at, at_phi, mass, stat, first_row, forward, learned, prices, along, beside)
         if value < least:
             least = value
             copy_into(at, best)

@@ -25,6 +25,11 @@ FEW_SAMPLES = 160
 """With no more samples than this the expected similarities of all pairs are one product of matrices."""
 
 
+def find_first_row(n_samples: int) -> int | None:
+    """Return where :func:`add_gradient` starts with all pairs: nowhere if they are one product."""
+    return None if n_samples <= FEW_SAMPLES else 0
+
+
 @compiled
 def clip_bounds(x: np.ndarray) -> tuple[Any, Any]:  # pragma: no cover
     """Return how near to 0 and to 1 expected similarities may come, as far as the precision of x goes."""
@@ -131,8 +136,13 @@ def all_pairs(
 
     Their matrix fits into a near cache, and the slopes of all are one loop: those along short rows are mostly rest.
     """
-    n, at, total = left.shape[1], 0, 0.0
-    G, p = np.dot(left.T, right), np.empty(len(s), left.dtype)
+    (g, n), at, total = left.shape, 0, 0.0
+    G, p, more = np.empty((n, n), left.dtype), np.empty(len(s), left.dtype), np.empty((g, n), left.dtype)
+    turned = np.empty((n, g), left.dtype)
+    for k in range(g):
+        for i in range(n):
+            turned[i, k] = left[k, i]
+    np.dot(turned, right, G)  # in the one form of products that is compiled
     for i in range(n - 1):
         row, into = G[i, i + 1 :], p[at : at + n - 1 - i]
         for j in range(len(into)):
@@ -150,8 +160,8 @@ def all_pairs(
         for j in range(len(slopes)):
             row[i + 1 + j] = slopes[j]
         at += n - 1 - i
-    more = np.dot(right, G)
-    for k in range(len(GW)):
+    np.dot(right, G, more)
+    for k in range(g):
         for j in range(n):
             GW[k, j] += more[k, j]
     return total
@@ -163,17 +173,18 @@ def add_gradient(
     right: np.ndarray,
     mass: float,
     stat: np.ndarray,
-    start: int,
+    start: int | None,
     stop: int,
     forward: bool,
     GW: np.ndarray,
 ) -> float:  # pragma: no cover
     """Return sum [mass h(q) - stat a(q)] over the pairs of rows start..stop; add G W to GW (g, n).
 
-    ``left`` is (W B)^T and ``right`` W^T, both (g, n); ``stat`` has the packed pairs of these rows.
+    ``left`` is (W B)^T and ``right`` W^T, both (g, n); ``stat`` has the packed pairs of these rows. No start is the way
+    of all pairs of few samples: which way it is is known when loops are compiled, each without the other.
     """
     n, own_mass = left.shape[1], left.dtype.type(mass)
-    if n <= FEW_SAMPLES and start == 0 and stop == n - 1:
+    if start is None:
         return all_pairs(left, right, stat, own_mass, forward, GW)
     p, q = np.empty(STRIP, left.dtype), np.empty(STRIP, left.dtype)
     total, at, i = 0.0, 0, start

@@ -92,9 +92,10 @@ class NumbaBackend:
         takes the slope at the clipped value, so that a pair that has saturated against its statistic is still pulled
         back. The precision is single where there is more than a tile of pairs.
         """
-        from latentsimplex.model._pair_loops import add_gradient
+        from latentsimplex.model._pair_loops import add_gradient, find_first_row
 
         stat = self._in_precision(stat)
+        whole = find_first_row(self.n) is None and len(cut_into_tiles(self.n)) == 1
         forward = divergence.name == "forward"
 
         def evaluate(W: Array, B: Array) -> tuple[Array, Array, Array]:
@@ -106,7 +107,7 @@ class NumbaBackend:
                 k = filled[l]
                 GW = np.zeros((k, n), dtype=stat.dtype)
                 sides = (left[l, :k], right[l, :k], float(mass[l]), stat[l, tile.first : tile.last])
-                return add_gradient(*sides, tile.start, tile.stop, forward, GW), GW
+                return add_gradient(*sides, None if whole else tile.start, tile.stop, forward, GW), GW
 
             values, GW = np.zeros(d), np.zeros((d, g, n))
             for l, (value, part) in self._map_tiles(differentiate_tile, d, stat.dtype):
@@ -132,11 +133,13 @@ class NumbaBackend:
         """
         from latentsimplex.model._descent_compiled import descend, start_descent
         from latentsimplex.model._descent_tiled import descend_in_tiles
+        from latentsimplex.model._pair_loops import find_first_row
 
         W, B, mass, stat = patterns[:4]
         filled = count_filled_columns(W).tolist()
         forward, learned = model.divergence.name == "forward", model.learned_response
         single = not self.is_small or (single_precision and self.m > MANY)
+        first_row = find_first_row(self.n)
 
         def start(l: int) -> Any:
             sides = (W[l, :, : filled[l]].T, B[l, : filled[l], : filled[l]])
@@ -144,7 +147,7 @@ class NumbaBackend:
 
         def descend_small(l: int) -> tuple[Array, Array, float]:
             values = stat[l].astype(np.float32) if single else stat[l]
-            aim = (float(mass[l]), values, forward, learned, prices[: filled[l]])
+            aim = (float(mass[l]), values, first_row, forward, learned, prices[: filled[l]])
             return descend(*start(l), *aim, n_steps, float(rate[l]))
 
         if self.is_small:

@@ -5,6 +5,8 @@ A graph is held by rows (CSR): the neighbours of sample i are ``ends[starts[i] :
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from latentsimplex.base.compiled import compiled, compiled_exactly
@@ -13,22 +15,36 @@ from latentsimplex.base.types import Array, Indices
 
 EXHAUSTED = 1e-10
 """The length of a step of Lanczos' method that leads nowhere new."""
+ALL: Any = np.int64(0)
+"""The first of all vectors; a literal 0 would be a type of its own, for which loops are compiled once more."""
+
+
+def make_row(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return room for n numbers of single precision, filled up to whole lanes with infinity, and the same as bits."""
+    row = np.full(-(-n // LANES) * LANES, np.inf, np.float32)
+    return row, row.view(np.int32)
 
 
 @compiled
 def choose_nearest(
-    heights: Array, lengths: Array, first: int, sizes: Indices, near: Indices
+    heights: Array,
+    lengths: Array,
+    first: int,
+    sizes: Indices,
+    row: np.ndarray,
+    bits: np.ndarray,
+    near: Indices,
 ) -> None:  # pragma: no cover
     """Write the nearest of all samples into ``near`` (b, k), for each of b samples from ``first`` on.
 
     Squared distances from all samples are ``heights`` (b, n) and the ``lengths`` (n,) of both. Sizes rise to k: the
-    nearest of each come before the others, in no order, and of equal ones the first are taken.
+    nearest of each come before the others, in no order, and of equal ones the first are taken. ``row`` and ``bits`` are
+    those of :func:`make_row`: their view takes as long to compile as all that is done here.
     """
     n_rows, n = heights.shape
-    row = np.empty(-(-n // LANES) * LANES, np.float32)
-    row[n:] = np.inf
-    bits, guesses = row.view(np.int32), np.empty(len(sizes), np.int64)
-    guesses[:] = FIRST_GUESS
+    guesses = np.empty(len(sizes), np.int64)
+    for s in range(len(sizes)):
+        guesses[s] = FIRST_GUESS
     for i in range(n_rows):
         own = lengths[first + i]
         for j in range(n):
@@ -181,7 +197,7 @@ def extend_basis(
             r[i] = q[i] + scale[i] * sums[i]
         before = basis[: step + 1]
         H[step, : step + 1] = 0.0
-        orthogonalise(r, constant, before, 0 if step == done else step - 1, H[step])
+        orthogonalise(r, constant, before, ALL if step == done else step - 1, H[step])
         for e in range(step):
             H[e, step] = H[step, e]
         length = np.sqrt(np.dot(r, r))
@@ -191,7 +207,7 @@ def extend_basis(
             length = 0.0
             for i in range(n):
                 r[i] = np.sin(1.0 + i * (step + 1.7))
-            orthogonalise(r, constant, before, 0, unused)
+            orthogonalise(r, constant, before, ALL, unused)
             over = np.sqrt(np.dot(r, r))
         for i in range(n):
             r[i] /= over
@@ -222,10 +238,13 @@ def count_crossed(graph: tuple[Indices, Indices, Array], ranks: Indices) -> Arra
     """Return the weight of the edges that a cut after 1, 2, ..., n - 1 samples crosses, samples ordered by rank."""
     starts, ends, weights = graph
     n = len(ranks)
-    change = np.zeros(n)
+    change, crossed, total = np.zeros(n), np.empty(n - 1), 0.0
     for i in range(n):
         for e in range(starts[i], starts[i + 1]):
             if ranks[ends[e]] > ranks[i]:
                 change[ranks[i]] += weights[e]
                 change[ranks[ends[e]]] -= weights[e]
-    return np.cumsum(change)[: n - 1]
+    for i in range(n - 1):
+        total += change[i]
+        crossed[i] = total
+    return crossed

@@ -164,18 +164,18 @@ def compare_all(coordinates: Array, sizes: Sequence[int]) -> Indices:
     >>> compare_all(np.array([[0.0], [1.0], [3.0], [9.0]]), [1, 2]).tolist()
     [[1, 2], [0, 2], [1, 0], [2, 1]]
     """
-    from latentsimplex.neighbours._graph_loops import choose_nearest
+    from latentsimplex.neighbours._graph_loops import choose_nearest, make_row
 
     n, p = coordinates.shape
     X = coordinates - coordinates.mean(axis=0)
     X /= max(np.abs(X).max(), np.finfo(float).tiny)  # squares are kept in single precision
     lengths = np.einsum("ij,ij->i", X, X) if p >= FEW_FEATURES else np.zeros(n)
     near, rising = np.empty((n, max(sizes)), dtype=np.intp), np.unique(sizes)
-    step, doubled = max(1, COMPARED_AT_ONCE // n), -2 * X.T
+    step, doubled, row = max(1, COMPARED_AT_ONCE // n), -2 * X.T, make_row(n)
     for first in range(0, n, step):
         rows = slice(first, min(first + step, n))
         heights = X[rows] @ doubled if p >= FEW_FEATURES else cdist(X[rows], X, "sqeuclidean")
-        choose_nearest(heights, lengths, first, rising, near[rows])
+        choose_nearest(heights, lengths, first, rising, *row, near[rows])
     return near
 
 
