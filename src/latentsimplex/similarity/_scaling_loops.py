@@ -152,15 +152,15 @@ def sort_numbers(x: np.ndarray, ordered: np.ndarray, order: np.ndarray) -> None:
 
 @compiled
 def write_line_bandwidths(
-    X: np.ndarray, below: int, part: float, share: float, q: np.ndarray
+    column: np.ndarray, below: int, part: float, share: float, q: np.ndarray
 ) -> None:  # pragma: no cover
-    """Write what :func:`write_bandwidths` does for samples X (n, 1) of one feature, without their distances.
+    """Write what :func:`write_bandwidths` does for samples with one feature (n,), without their distances.
 
     In order, the nearest samples of one are beside it, and from one sample to the next they move on by a few.
     """
-    n, k, first = len(X), below + 1, 0
+    n, k, first = len(column), below + 1, 0
     x, order = np.empty(n, np.float32), np.empty(n, np.int64)
-    sort_numbers(X.T.copy()[0], x, order)
+    sort_numbers(column, x, order)
     for i in range(n):
         own = x[i]
         while first + k + 1 < n and x[first + k + 1] - own < own - x[first]:
@@ -237,7 +237,8 @@ def take_logarithms(s: np.ndarray, floor: float) -> None:  # pragma: no cover
 
 @compiled
 def add_affinities(
-    X: np.ndarray,
+    X: np.ndarray | None,
+    column: np.ndarray | None,
     few: int,
     below: int,
     part: float,
@@ -246,23 +247,24 @@ def add_affinities(
     distances: np.ndarray,
     total: np.ndarray,
 ) -> None:  # pragma: no cover
-    """Add exp(-dist^2 / (q_i q_j)) of each pair i < j of samples of X (n, p), times a weight, to ``total``.
+    """Add exp(-dist^2 / (q_i q_j)) of each pair i < j of samples, times a weight, to ``total``.
 
-    What is in ``distances`` (n, n) is lost. ``total`` has at least n rows and columns, of which others are not touched.
+    Samples are given as X (n, p) or, with a single feature, as a ``column`` (n,): only what the one that is not None
+    needs is compiled. What is in ``distances`` (n, n) is lost. ``total`` has at least n rows and columns, of which
+    others are not touched.
     """
-    n, of_all, is_line = len(X), np.float32(weight), X.shape[1] == 1
+    n, of_all = len(distances), np.float32(weight)
     q, roots = np.empty(n), np.empty(n, np.float32)
-    if is_line:
-        write_line_bandwidths(X, below, part, share, q)
-    else:
+    if column is not None:
+        write_line_bandwidths(column, below, part, share, q)
+    if X is not None:
         write_distances(X, few, 0, n, distances)
         write_bandwidths(distances, below, part, share, q)
     for i in range(n):
         roots[i] = 1.0 / np.sqrt(q[i])
-    column = X.T.copy()[0]
     for i in range(n - 1):
         row, others, into, own = distances[i, i + 1 : n], roots[i + 1 :], total[i, i + 1 : n], roots[i]
-        if is_line:
+        if column is not None:
             here, there = column[i], column[i + 1 :]
             for j in range(len(into)):
                 row[j] = abs(there[j] - here)

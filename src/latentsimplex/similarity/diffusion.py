@@ -214,9 +214,10 @@ class Diffusion(BatchKernel):
         r = np.empty((len(tables), count_pairs(n)), np.float32) if out is None else out
         M, spare, lists = make_room(n)
         length = (self.mean, MOST_DOUBLINGS, MIXING_STEPS, BALANCING_STEPS if self.balance else 0)
-        compared = (tables != tables[:, :1]).any(axis=1)
+        one_by_one = self.per_feature or tables.shape[-1] == 1
+        compared = (tables != tables[:, :1]).any(axis=1) if one_by_one else None
         quantile, tables = rank_quantile(QUANTILE, n), arrange_tables(tables, self.standardise)
-        features = (tables, compared, self.per_feature, FEW_FEATURES, quantile, graph.n_neighbours)
+        features = (tables, compared, FEW_FEATURES, quantile, graph.n_neighbours)
         write_exponents(*features, length, LEAST_WEIGHT, LEAST_SIMILARITY, M, spare, lists, r)
         return r
 
@@ -304,6 +305,7 @@ def make_walks_by_loops(tables: np.ndarray, graph: NeighbourGraph) -> np.ndarray
     for M, table, sets in zip(walks, tables, sets_of_tables, strict=True):
         for features in sets:
             X = np.ascontiguousarray(table[:, features])
-            add_affinities(X, FEW_FEATURES, *quantile, 1 / len(sets), distances, M)
+            given = (None, X[:, 0].copy()) if X.shape[1] == 1 else (X, None)
+            add_affinities(*given, FEW_FEATURES, *quantile, 1 / len(sets), distances, M)
         make_walk(M, n, graph.n_neighbours, LEAST_WEIGHT)
     return walks
