@@ -6,12 +6,15 @@ any length of the walk is a power of the eigenvalues.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from latentsimplex.base.arrays import array_namespace, convert_like, is_tensor, to_double
+from latentsimplex.base.types import Array
 from latentsimplex.similarity.walk_powers import LEAST_WEIGHT, MOST_DOUBLINGS, off_diagonal_mean
 
 BISECTIONS = 12
@@ -38,8 +41,7 @@ def leading_eigenvectors(M: Any) -> Eigenvectors | None:
     step = make_sparse(M)
     if step is None:
         return None
-    start = np.random.default_rng(0).normal(size=(len(M), N_EIGENVECTORS))
-    Q = convert_like(start, M)
+    Q = convert_like(random_vectors(len(M)), M)
     for _ in range(WARM_UP_ROUNDS):
         for _ in range(WARM_UP_STEPS):
             Q = step @ Q
@@ -47,6 +49,12 @@ def leading_eigenvectors(M: Any) -> Eigenvectors | None:
     values, vectors = array_namespace(M).linalg.eigh(Q.T @ (step @ Q))
     order = np.arange(N_EIGENVECTORS)[::-1].copy()
     return Eigenvectors(array_namespace(M).clip(values[order], 0.0, 1.0), (Q @ vectors)[:, order])
+
+
+@lru_cache(maxsize=1)
+def random_vectors(n: int) -> Array:
+    """Return the vectors (n, r) that walks of n samples begin with, always the same ones: not to change."""
+    return np.random.default_rng(0).normal(size=(n, N_EIGENVECTORS))
 
 
 def make_sparse(M: Any) -> Any:
@@ -76,7 +84,9 @@ def orthonormalise(Q: Any) -> Any:
         triangle = linalg.cholesky(wide.T @ wide)
     except linalg.LinAlgError:
         return linalg.qr(Q)[0]
-    return convert_like(wide @ linalg.inv(triangle).T, Q)
+    if is_tensor(Q):
+        return convert_like(wide @ linalg.inv(triangle).T, Q)
+    return convert_like(solve_triangular(triangle, wide.T, lower=True, check_finite=False).T, Q)
 
 
 def similarity_from_eigenvectors(eigenvectors: Eigenvectors, mean: float) -> Any:
