@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from latentsimplex.similarity import Diffusion
-from latentsimplex.similarity.diffusion import MOST_MULTIPLIED
+from latentsimplex.similarity.diffusion import MOST_MULTIPLIED, QUANTILE, NeighbourGraph, make_walks
+from latentsimplex.similarity.distances import rank_quantile
 from latentsimplex.similarity.walk_eigenvectors import (
     N_EIGENVECTORS,
     Eigenvectors,
     leading_eigenvectors,
+    list_steps,
     make_sparse,
     orthonormalise,
     similarity_from_eigenvectors,
@@ -37,6 +39,20 @@ def test_steps_are_what_a_walk_has_beyond_its_ties():
     np.testing.assert_array_equal(steps.toarray(), np.where(M > 1e-11, M, 0))
     assert 10 * N <= steps.nnz < 25 * N
     np.testing.assert_array_equal(make_sparse(torch.as_tensor(M)).numpy(), steps.toarray())
+
+
+@pytest.mark.parametrize("coinciding", [0, N // 2, N])
+def test_steps_are_listed_as_the_whole_matrix_has_them(coinciding):
+    X = np.hstack([table(), table(1)])
+    X[:coinciding] = X[0]
+    X = np.ascontiguousarray(X)
+    listed = list_steps(X, 10, rank_quantile(QUANTILE, N))
+    whole = make_sparse(make_walks(X[None], NeighbourGraph(10, False, False))[0])
+    if whole is None:  # samples that coincide are all near one another
+        assert coinciding
+        assert leading_eigenvectors(listed) is None
+    else:
+        np.testing.assert_allclose(listed.toarray(), whole.toarray(), atol=1e-6)
 
 
 def test_a_dense_graph_has_no_eigenvectors():

@@ -51,8 +51,10 @@ from latentsimplex.similarity.distances import (
 from latentsimplex.similarity.kernel import BatchKernel
 from latentsimplex.similarity.local_scaling import LEAST_SIMILARITY, LocalScaling
 from latentsimplex.similarity.walk_eigenvectors import (
+    DENSE,
     N_EIGENVECTORS,
     leading_eigenvectors,
+    list_steps,
     similarity_from_eigenvectors,
 )
 from latentsimplex.similarity.walk_powers import (
@@ -200,10 +202,20 @@ class Diffusion(BatchKernel):
 
     def _similarities_of_many(self, X: Any) -> Any:
         """Return the similarities (n, n) of one table of many samples; long walks live in few eigenvectors."""
-        walk = self.walks(X[None])
-        found = leading_eigenvectors(walk[0])
+        n, p = X.shape
+        k, walk = self.count_neighbours(n), None
+        if X.dtype == np.float32 and not self.per_feature and p > FEW_FEATURES and k < DENSE * n:
+            listed: Any = list_steps(
+                arrange_tables(X[None], self.standardise)[0], k, rank_quantile(QUANTILE, n)
+            )
+        else:
+            walk = self.walks(X[None])
+            listed = walk[0]
+        found = leading_eigenvectors(listed)
         S = None if found is None else similarity_from_eigenvectors(found, self.mean)
-        return similarities_at_mean(walk, self.mean)[0] if S is None else S
+        if S is not None:
+            return S
+        return similarities_at_mean(self.walks(X[None]) if walk is None else walk, self.mean)[0]
 
     def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
         """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""

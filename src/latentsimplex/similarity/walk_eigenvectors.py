@@ -1,7 +1,8 @@
 """Long walks of many samples, by the leading eigenvectors of the walk.
 
 Every power of a walk M has the same eigenvectors, and a long walk lives in the leading ones: they are found once, and
-any length of the walk is a power of the eigenvalues.
+any length of the walk is a power of the eigenvalues. Few samples are near: only the steps between these are listed, and
+of arrays of single precision nothing else is held but squared distances.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from latentsimplex.base.arrays import array_namespace, convert_like, is_tensor, to_double
 from latentsimplex.base.types import Array
+from latentsimplex.similarity.kernel import COINCIDENT
 from latentsimplex.similarity.walk_powers import LEAST_WEIGHT, MOST_DOUBLINGS, off_diagonal_mean
 
 BISECTIONS = 12
@@ -24,6 +26,12 @@ between them beyond which walks are not long."""
 WARM_UP_ROUNDS, WARM_UP_STEPS = 2, 9
 LONGEST_KNOWN = 1 << 14
 """Powers of eigenvalues that are known to single precision are known this far."""
+MOST_EXPONENT = 80.0
+"""The exponent of an affinity so small that it is nothing; larger ones are taken for it."""
+TIED = 8
+"""Affinities that differ by so many of their last bits, in single precision, are tied: rounding made the difference."""
+HELD = 1 << 18
+"""Distances of double precision that are held at a time: they stay in a cache."""
 
 
 class Eigenvectors(NamedTuple):
@@ -34,14 +42,15 @@ class Eigenvectors(NamedTuple):
 
 
 def leading_eigenvectors(M: Any) -> Eigenvectors | None:
-    """Return the leading eigenvectors of one walk (n, n); None for a dense graph, whose walks are short.
+    """Return the leading eigenvectors of one walk (n, n), sparse or not; None for a dense graph, whose walks are short.
 
     A few steps of the walk from random vectors leave them (subspace iteration).
     """
-    step = make_sparse(M)
-    if step is None:
+    n = M.shape[0]
+    step = M if issparse(M) else make_sparse(M)
+    if step is None or (issparse(M) and M.nnz > DENSE * n**2):
         return None
-    Q = convert_like(random_vectors(len(M)), M)
+    Q = convert_like(random_vectors(n), M)
     for _ in range(WARM_UP_ROUNDS):
         for _ in range(WARM_UP_STEPS):
             Q = step @ Q
@@ -68,6 +77,60 @@ def make_sparse(M: Any) -> Any:
     places = np.flatnonzero(steps)  # much quicker than SciPy's conversion of a dense matrix
     row_starts = np.append(0, np.cumsum(steps.sum(axis=1)))
     return csr_array((M.ravel()[places], places % len(M), row_starts), shape=M.shape)
+
+
+def list_steps(X: np.ndarray, n_neighbours: int, quantile: tuple[int, float, float]) -> csr_array:
+    """Return the lazy walk (n, n) on the graph of so many neighbours of samples X (n, p), given as they are compared.
+
+    ``quantile`` is the rank of the bandwidth among distances, its part beyond that, and the share it stands for
+    (:func:`latentsimplex.similarity.distances.rank_quantile`). Samples as near as the last neighbour are neighbours.
+    """
+    from latentsimplex.similarity._sparse_walk_loops import scale_squares
+
+    n, edges = len(X), np.empty(len(X), np.float32)
+    squares, bandwidths = measure_squares(X, *quantile)
+    scale_squares(squares, 1 / bandwidths, n_neighbours, MOST_EXPONENT, edges)
+    least = np.exp(-edges)
+    edges += TIED * np.spacing(least) / least
+    places = []
+    for first in range(0, n, step := max(1, HELD // n)):
+        rows = np.arange(first, min(first + step, n))
+        near = squares[rows[0] : rows[-1] + 1] <= np.maximum(edges[rows, None], edges)
+        near[rows - first, rows] = True
+        places.append(np.flatnonzero(near) + first * n)
+    sources, ends = np.divmod(np.concatenate(places), n)
+    is_own = sources == ends
+    weights = np.where(is_own, 0.0, np.exp(-squares[sources, ends].astype(np.float64))) + LEAST_WEIGHT
+    counts = np.bincount(sources, minlength=n)
+    roots = (np.bincount(sources, weights, minlength=n) + (n - counts) * LEAST_WEIGHT) ** -0.5
+    steps = weights * roots[sources] * roots[ends] / 2 + is_own / 2
+    kept = steps > 10 * LEAST_WEIGHT
+    starts = np.append(0, np.cumsum(np.bincount(sources[kept], minlength=n)))
+    listed = (steps[kept].astype(np.float32), ends[kept].astype(np.int32), starts.astype(np.int32))
+    return csr_array(listed, shape=(n, n))
+
+
+def measure_squares(X: np.ndarray, below: int, part: float, share: float) -> tuple[np.ndarray, Array]:
+    """Return the squared distances (n, n) of samples X (n, p), and the bandwidth of each (n,), a quantile of distances.
+
+    Where it is 0, it is a share of the distance to the nearest sample elsewhere.
+    """
+    from latentsimplex.similarity._sparse_walk_loops import write_squares
+
+    n, wide = len(X), X.astype(np.float64)
+    wide -= wide.mean(axis=0)
+    lengths, doubled = np.einsum("ij,ij->i", wide, wide), -2 * wide.T
+    squares, around = np.empty((n, n), np.float32), np.empty((2, n), np.float32)
+    for first in range(0, n, step := max(1, HELD // n)):
+        rows = slice(first, min(first + step, n))
+        heights = wide[rows] @ doubled
+        write_squares(heights, lengths, first, COINCIDENT, below + 1, squares[rows], around[:, rows])
+    low, high = np.sqrt(around.astype(np.float64))
+    bandwidths = low + part * (high - low)
+    for i in np.flatnonzero(bandwidths <= 0):
+        outside = squares[i][squares[i] > 0]
+        bandwidths[i] = share * np.sqrt(float(outside.min())) if len(outside) else 1.0
+    return squares, bandwidths
 
 
 def orthonormalise(Q: Any) -> Any:
