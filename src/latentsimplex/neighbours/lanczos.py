@@ -44,7 +44,7 @@ def find_leading(
     early = [m + (size - m) // 2] if m + (size - m) // 2 >= 2 * m else []  # many modes are not known so soon
     for until in [*early, size, *[size] * RESTARTS]:
         if filled == size:
-            filled = m + (size - m) // 3
+            filled = m + (size - m) // 5
             basis[:filled] = move(vectors[:, :filled].T) @ basis[:size]
             basis[filled] = basis[size]
             H[:filled, :filled] = np.diag(values[:filled])
