@@ -237,19 +237,16 @@ class Look:
         """Return the two sides of the widest gap, if it is believed."""
         if self.n_samples > MOST_WITH_GAPS:
             return None
-        found = find_widest_gap(self.coordinates, LEAST_CLUSTER)
-        if found is None or found.width < WIDER or found.emptiness < EMPTIER * margin:
+        found = find_widest_gap(self.coordinates, LEAST_CLUSTER, WIDER)
+        if found is None or found.emptiness < EMPTIER * margin:
             return None
+        shape, wider = measure_cloud_shape(self.given, found.dimension), found.width / WIDER
 
-        shape = measure_cloud_shape(self.given, found.dimension)
-
-        def measure_cloud(cloud: int) -> float:
+        def is_as_wide(cloud: int) -> bool:
             drawn = shape.draw(self.n_samples, np.random.default_rng([SEED, cloud]))
-            gap = find_widest_gap(fill_absent(drawn), LEAST_CLUSTER)
-            return 1.0 if gap is None else gap.width
+            return find_widest_gap(fill_absent(drawn), LEAST_CLUSTER, wider) is not None
 
-        of_clouds = max(self.workers.map(measure_cloud, range(N_GAP_CLOUDS)))
-        if found.width < WIDER * of_clouds:
+        if any(self.workers.map(is_as_wide, range(N_GAP_CLOUDS))):
             return None
         # one of n gaps is s times as empty by chance with probability n^(1 - s); half the square of a depth is in nats
         depth, needed = np.sqrt(

@@ -184,7 +184,7 @@ def extend_basis(
     ``constant``. Each vector is made orthogonal to those it shares much with: the last two, and all at the first two
     steps, where H may be that of a restart. Some, the last among them, are then made orthogonal to all before them. The
     length of the last step is returned. ``whole`` is the graph as a matrix (n, n), or has no rows where that would be
-    mostly zeros.
+    mostly zeros. No weights are 1 each.
     """
     starts, ends, weights = graph
     n = len(scale)
@@ -195,11 +195,17 @@ def extend_basis(
             scaled[i] = q[i] * scale[i]
         if len(whole):
             multiply_whole(whole, scaled, sums)
-        else:
+        elif len(weights):
             for i in range(n):
                 total = 0.0
                 for e in range(starts[i], starts[i + 1]):
                     total += weights[e] * scaled[np.uint32(ends[e])]  # which is no place from the end
+                sums[i] = total
+        else:
+            for i in range(n):
+                total = 0.0
+                for e in range(starts[i], starts[i + 1]):
+                    total += scaled[np.uint32(ends[e])]
                 sums[i] = total
         for i in range(n):
             r[i] = q[i] + scale[i] * sums[i]
