@@ -287,8 +287,8 @@ def find_splits_of(
 ) -> Iterator[Split | None]:
     """Yield the split of each piece of the samples, in order.
 
-    Pieces are looked at side by side but for the largest, where it is larger than all others together: work on it is
-    shared out.
+    Pieces are looked at side by side but for the largest, where it is twice as large as all others together: work on it
+    is shared out.
     """
 
     def take(rows: Indices) -> list[Any]:
@@ -298,7 +298,7 @@ def find_splits_of(
     if sum(sizes) >= WORTH_SENDING and max(sizes) <= SENT_WHOLE:
         yield from workers.spread(call, find, pieces, take)
         return
-    largest = int(np.argmax(sizes)) if 2 * max(sizes) > sum(sizes) else None
+    largest = int(np.argmax(sizes)) if max(sizes) > 2 / 3 * sum(sizes) else None
     alone = None if largest is None else find(take(pieces[largest]))
     others = workers.map(
         lambda rows: find(take(rows)), [rows for i, rows in enumerate(pieces) if i != largest]

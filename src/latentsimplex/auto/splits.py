@@ -218,7 +218,7 @@ class Look:
     def shape(self) -> CloudShape:
         """The shape of the clouds."""
         some = sample_rows(self.n_samples, CLOUD_SAMPLES)
-        return measure_cloud_shape([Z[some] for Z in self.given])
+        return measure_cloud_shape([Z[some] for Z in self.given], workers=self.workers)
 
     def slow_splits(self, comparison: str, exactly: int | None) -> list[Split]:
         """Return clusters by slow modes, where there are many dimensions; of many samples those of a part of them.
