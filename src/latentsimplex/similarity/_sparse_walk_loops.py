@@ -25,17 +25,19 @@ def write_squares(
 ) -> None:  # pragma: no cover
     """Write squared distances (b, n) of samples from ``first`` on, and two of each in order, ``quantiles`` (2, b).
 
-    They are ``heights`` (b, n) and the ``lengths`` (n,) of both samples, 0 below so small a share of these. The two are
-    those of a rank, from 0, and of the next.
+    Those from samples before these are there. Others are ``heights`` (b, n - first) and the ``lengths`` (n,) of both
+    samples, 0 below so small a share of these. The two are those of a rank, from 0, and of the next.
     """
-    n_rows, n = heights.shape
+    n_rows, n = squares.shape
     row = np.full(-(-n // LANES) * LANES, np.inf, np.float32)
     bits, near, ends = row.view(np.int32), np.int64(FIRST_GUESS), np.empty(2, np.int32)
     for i in range(n_rows):
         own, into = lengths[first + i], squares[i]
-        for j in range(n):
+        for j in range(first):
+            row[j] = into[j]
+        for j in range(first, n):
             both = own + lengths[j]
-            square = both + heights[i, j]
+            square = both + heights[i, j - first]
             row[j] = square if square > coincident * both else 0.0
         row[first + i] = 0.0
         for j in range(n):

@@ -182,7 +182,8 @@ class Diffusion(BatchKernel):
         if tables.shape[-2] <= MOST_MULTIPLIED:
             S = similarities_at_mean(self.walks(tables), self.mean)
         else:
-            S = stack([self._similarities_of_many(X) for X in tables])
+            each = [self._similarities_of_many(X) for X in tables]
+            S = each[0][None] if len(each) == 1 else stack(each)
         return balance_rows(S) if self.balance else S
 
     def walks(self, tables: Any) -> Any:

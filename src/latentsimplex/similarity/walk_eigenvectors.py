@@ -123,8 +123,9 @@ def measure_squares(X: np.ndarray, below: int, part: float, share: float) -> tup
     squares, around = np.empty((n, n), np.float32), np.empty((2, n), np.float32)
     for first in range(0, n, step := max(1, HELD // n)):
         rows = slice(first, min(first + step, n))
-        heights = wide[rows] @ doubled
+        heights = wide[rows] @ doubled[:, first:]
         write_squares(heights, lengths, first, COINCIDENT, below + 1, squares[rows], around[:, rows])
+        squares[rows.stop :, rows] = squares[rows, rows.stop :].T
     low, high = np.sqrt(around.astype(np.float64))
     bandwidths = low + part * (high - low)
     for i in np.flatnonzero(bandwidths <= 0):
