@@ -42,8 +42,9 @@ def test_steps_are_what_a_walk_has_beyond_its_ties():
 
 
 @pytest.mark.parametrize("coinciding", [0, N // 2, N])
-def test_steps_are_listed_as_the_whole_matrix_has_them(coinciding):
-    X = np.hstack([table(), table(1)])
+@pytest.mark.parametrize("p", [1, 3, 8])
+def test_steps_are_listed_as_the_whole_matrix_has_them(coinciding, p):
+    X = np.hstack([table(), table(1)])[:, :p]
     X[:coinciding] = X[0]
     X = np.ascontiguousarray(X)
     listed = list_steps(X, 10, rank_quantile(QUANTILE, N))

@@ -203,9 +203,9 @@ class Diffusion(BatchKernel):
 
     def _similarities_of_many(self, X: Any) -> Any:
         """Return the similarities (n, n) of one table of many samples; long walks live in few eigenvectors."""
-        n, p = X.shape
-        k, walk = self.count_neighbours(n), None
-        if X.dtype == np.float32 and not self.per_feature and p > FEW_FEATURES and k < DENSE * n:
+        n, walk = len(X), None
+        k = self.count_neighbours(n)
+        if X.dtype == np.float32 and not self.per_feature and k < DENSE * n:
             listed: Any = list_steps(
                 arrange_tables(X[None], self.standardise)[0], k, rank_quantile(QUANTILE, n)
             )

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array, issparse
+from scipy.spatial.distance import cdist
 
 from latentsimplex.base.arrays import array_namespace, convert_like, is_tensor, to_double
 from latentsimplex.base.types import Array
+from latentsimplex.similarity.distances import FEW_FEATURES
 from latentsimplex.similarity.kernel import COINCIDENT
 from latentsimplex.similarity.walk_powers import LEAST_WEIGHT, MOST_DOUBLINGS, off_diagonal_mean
 
@@ -117,13 +119,16 @@ def measure_squares(X: np.ndarray, below: int, part: float, share: float) -> tup
     """
     from latentsimplex.similarity._sparse_walk_loops import write_squares
 
-    n, wide = len(X), X.astype(np.float64)
+    (n, p), wide = X.shape, X.astype(np.float64)
     wide -= wide.mean(axis=0)
-    lengths, doubled = np.einsum("ij,ij->i", wide, wide), -2 * wide.T
+    lengths, doubled = np.einsum("ij,ij->i", wide, wide) * (p > FEW_FEATURES), -2 * wide.T
     squares, around = np.empty((n, n), np.float32), np.empty((2, n), np.float32)
     for first in range(0, n, step := max(1, HELD // n)):
         rows = slice(first, min(first + step, n))
-        heights = wide[rows] @ doubled[:, first:]
+        if p > FEW_FEATURES:
+            heights = wide[rows] @ doubled[:, first:]
+        else:  # squares of differences, which keep all digits
+            heights = cdist(wide[rows], wide[first:], "sqeuclidean")
         write_squares(heights, lengths, first, COINCIDENT, below + 1, squares[rows], around[:, rows])
         squares[rows.stop :, rows] = squares[rows, rows.stop :].T
     low, high = np.sqrt(around.astype(np.float64))
