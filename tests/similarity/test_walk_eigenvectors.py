@@ -15,6 +15,7 @@ from latentsimplex.similarity.walk_eigenvectors import (
     orthonormalise,
     similarity_from_eigenvectors,
     spectral_mean,
+    tie_all,
     walk_lengths,
 )
 from latentsimplex.similarity.walk_powers import MOST_DOUBLINGS, mean_similarity
@@ -47,8 +48,11 @@ def test_steps_are_listed_as_the_whole_matrix_has_them(coinciding, p):
     X = np.hstack([table(), table(1)])[:, :p]
     X[:coinciding] = X[0]
     X = np.ascontiguousarray(X)
-    listed = list_steps(X, 10, rank_quantile(QUANTILE, N))
-    whole = make_sparse(make_walks(X[None], NeighbourGraph(10, False, False))[0])
+    listed, roots = list_steps(X, 10, rank_quantile(QUANTILE, N))
+    M = make_walks(X[None], NeighbourGraph(10, False, False))[0]
+    np.testing.assert_allclose(tie_all(listed, roots), M, atol=1e-6)
+    assert tie_all(listed, roots).min() > 0
+    whole = make_sparse(M)
     if whole is None:  # samples that coincide are all near one another
         assert coinciding
         assert leading_eigenvectors(listed) is None

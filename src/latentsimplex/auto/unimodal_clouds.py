@@ -138,7 +138,7 @@ def _measure_many_features(tables: Sequence[Array], dimension: float | None, wor
         lengths, directions = np.linalg.eigh(loadings @ loadings.T)
         return directions * np.sqrt(np.maximum(lengths, 0.0))
 
-    views = list(workers.map(place, centred))
+    views: list[Array | slice] = list(workers.map(place, centred))
     return CloudShape(
         dimension, np.eye(d), [one_humped_quantiles(column) for column in leading.T], [None] * d, views
     )

@@ -54,7 +54,7 @@ COINCIDING = 1e-6
 """Samples that are so much nearer to the next one than to others coincide but for rounding: they have no dimension."""
 FEW_FOR_TREES, FEW_OF = 5, 10
 """Trees find neighbours sooner than comparing all does: in few features, and fewer than one sample in ten."""
-COUNTED = range(FEW_SAMPLES + 1, COMPARED_QUICKLY + 1)
+COUNTED = range(FEW_SAMPLES + 1, COMPARED + 1)
 """Of so many samples few neighbours are chosen by counting, too, in half of the time; of fewer it takes no loops."""
 
 

@@ -56,6 +56,7 @@ from latentsimplex.similarity.walk_eigenvectors import (
     leading_eigenvectors,
     list_steps,
     similarity_from_eigenvectors,
+    tie_all,
 )
 from latentsimplex.similarity.walk_powers import (
     BALANCING_STEPS,
@@ -203,20 +204,17 @@ class Diffusion(BatchKernel):
 
     def _similarities_of_many(self, X: Any) -> Any:
         """Return the similarities (n, n) of one table of many samples; long walks live in few eigenvectors."""
-        n, walk = len(X), None
-        k = self.count_neighbours(n)
+        n, k, walk = len(X), self.count_neighbours(len(X)), None
         if X.dtype == np.float32 and not self.per_feature and k < DENSE * n:
-            listed: Any = list_steps(
-                arrange_tables(X[None], self.standardise)[0], k, rank_quantile(QUANTILE, n)
-            )
+            Z = arrange_tables(X[None], self.standardise)[0]
+            steps, roots = list_steps(Z, k, rank_quantile(QUANTILE, n))
         else:
             walk = self.walks(X[None])
-            listed = walk[0]
-        found = leading_eigenvectors(listed)
+        found = leading_eigenvectors(steps if walk is None else walk[0])
         S = None if found is None else similarity_from_eigenvectors(found, self.mean)
         if S is not None:
             return S
-        return similarities_at_mean(self.walks(X[None]) if walk is None else walk, self.mean)[0]
+        return similarities_at_mean(tie_all(steps, roots)[None] if walk is None else walk, self.mean)[0]
 
     def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
         """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""

@@ -81,8 +81,12 @@ def make_sparse(M: Any) -> Any:
     return csr_array((M.ravel()[places], places % len(M), row_starts), shape=M.shape)
 
 
-def list_steps(X: np.ndarray, n_neighbours: int, quantile: tuple[int, float, float]) -> csr_array:
+def list_steps(
+    X: np.ndarray, n_neighbours: int, quantile: tuple[int, float, float]
+) -> tuple[csr_array, Array]:
     """Return the lazy walk (n, n) on the graph of so many neighbours of samples X (n, p), given as they are compared.
+
+    With it come the inverse square roots of degrees (n,).
 
     ``quantile`` is the rank of the bandwidth among distances, its part beyond that, and the share it stands for
     (:func:`latentsimplex.similarity.distances.rank_quantile`). Samples as near as the last neighbour are neighbours.
@@ -109,7 +113,18 @@ def list_steps(X: np.ndarray, n_neighbours: int, quantile: tuple[int, float, flo
     kept = steps > 10 * LEAST_WEIGHT
     starts = np.append(0, np.cumsum(np.bincount(sources[kept], minlength=n)))
     listed = (steps[kept].astype(np.float32), ends[kept].astype(np.int32), starts.astype(np.int32))
-    return csr_array(listed, shape=(n, n))
+    return csr_array(listed, shape=(n, n)), roots
+
+
+def tie_all(steps: csr_array, roots: Array) -> np.ndarray:
+    """Return a walk (n, n) with what ties all samples together, so that none is out of reach.
+
+    >>> (tie_all(csr_array(np.eye(2, dtype=np.float32)), np.ones(2)) > 0).tolist()
+    [[True, True], [True, True]]
+    """
+    M = steps.toarray()
+    M += np.outer(LEAST_WEIGHT / 2 * roots, roots)
+    return M
 
 
 def measure_squares(X: np.ndarray, below: int, part: float, share: float) -> tuple[np.ndarray, Array]:
