@@ -123,7 +123,10 @@ def refine_splits(
     if presence:
         fit = some.go_on("refinement", fit, reading, members, informative, n_clusters, again=True).found
     W = np.array(
-        [settle_group(fitting, *each, landmarks, known) for each in zip(groups, fit.state.W, strict=True)]
+        [
+            settle_group(fitting, *each, landmarks, known, shared.neighbours)
+            for each in zip(groups, fit.state.W, strict=True)
+        ]
     )
     if losses:
         losses = weigh_losses(losses, W)
@@ -138,7 +141,12 @@ def refine_splits(
 
 
 def settle_group(
-    fitting: Fitting, group: ClusteredViews, W: Array, landmarks: Indices, known: Known | None
+    fitting: Fitting,
+    group: ClusteredViews,
+    W: Array,
+    landmarks: Indices,
+    known: Known | None,
+    found: Mapping[tuple[int, str], Indices] | None,
 ) -> Array:
     """Return the memberships (n, g) of all samples in the clusters of a group, given those of landmarks (m, g) by EM.
 
@@ -155,9 +163,14 @@ def settle_group(
         tables = [fitting.views.table_of_all(v) for v in group.members]
         tables = [X if len(seen) == n else X[seen] for X in tables]
         coordinates = compare_views([X for X in tables if find_varying(X).any()], tree.comparison, workers)
-        find = partial(find_neighbours, n_neighbours=min(N_VOTES, len(seen) - 1), workers=workers)
-        # of very many samples each search has the threads for itself
-        neighbours = list(workers.map(find, coordinates, threaded=n <= COMPARED))
+        k = min(N_VOTES, len(seen) - 1)
+        known_near = [(found or {}).get((v, tree.comparison)) for v in group.members]
+        if all(near is not None and near.shape[1] >= k for near in known_near):
+            neighbours = [near[:, :k] for near in known_near if near is not None]
+        else:
+            find = partial(find_neighbours, n_neighbours=k, workers=workers)
+            # of very many samples each search has the threads for itself
+            neighbours = list(workers.map(find, coordinates, threaded=n <= COMPARED))
         placed = place_by_landmarks(coordinates, np.searchsorted(seen, landmarks[kept]), W[kept], workers)
         given = None if known is None else judge
         settled = settle_memberships(neighbours, labels[seen], placed, tree.is_broad, given, workers)

@@ -12,6 +12,8 @@ from latentsimplex.auto.shared_clusters import ViewGroups, find_shared_clusters
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.model.problem import Listener
+from latentsimplex.neighbours.neighbour_graphs import find_neighbours
+from latentsimplex.similarity.comparisons import compare_samples
 
 FIRST, SECOND = np.arange(180) % 3, np.arange(180) // 90
 
@@ -111,6 +113,17 @@ def test_what_has_been_looked_at_in_all_samples_is_not_expected_again(monkeypatc
     expected, done = hearing.heard[0][1], hearing.heard[-1][0]
     assert (expected > 0) == finer
     assert abs(expected - done) <= 0.1 * done
+
+
+def test_neighbours_found_on_the_way_are_those_of_another_search():
+    views = [view(FIRST, 0), view(FIRST, 1)]
+    with Workers(1) as workers:
+        found = find_shared_clusters(views, Bounds(), 10, workers)
+    comparison = found.groups[0].tree.comparison
+    for v, X in enumerate(views):
+        near = found.neighbours[v, comparison]
+        expected = find_neighbours(compare_samples(X, comparison), near.shape[1])
+        np.testing.assert_array_equal(near, expected)
 
 
 def test_views_without_clusters_are_looked_at_once(monkeypatch):

@@ -7,9 +7,13 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 from latentsimplex.base.arrays import has_missing
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.similarity import AutoDiffusion, Diffusion, LocalScaling
-from latentsimplex.similarity.distances import euclidean_distances, mean_and_scale, standardise
+from latentsimplex.similarity.distances import (
+    euclidean_distances,
+    mean_and_scale,
+    shared_feature_distances,
+    standardise,
+)
 from latentsimplex.similarity.kernel import read_exponents
-from latentsimplex.similarity.missing_cells import shared_feature_distances
 
 KERNELS = [
     Diffusion(),

@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 
 from latentsimplex.similarity import Diffusion
-from latentsimplex.similarity.diffusion import MOST_MULTIPLIED
+from latentsimplex.similarity.diffusion import MOST_MULTIPLIED, QUANTILE, NeighbourGraph, make_walks
+from latentsimplex.similarity.distances import rank_quantile
 from latentsimplex.similarity.walk_eigenvectors import (
     N_EIGENVECTORS,
     Eigenvectors,
     leading_eigenvectors,
+    list_steps,
     make_sparse,
     orthonormalise,
     similarity_from_eigenvectors,
     spectral_mean,
+    tie_all,
     walk_lengths,
 )
 from latentsimplex.similarity.walk_powers import MOST_DOUBLINGS
@@ -37,6 +40,24 @@ def test_steps_are_what_a_walk_has_beyond_its_ties():
     np.testing.assert_array_equal(steps.toarray(), np.where(M > 1e-11, M, 0))
     assert 10 * N <= steps.nnz < 25 * N
     np.testing.assert_array_equal(make_sparse(torch.as_tensor(M)).numpy(), steps.toarray())
+
+
+@pytest.mark.parametrize("coinciding", [0, N // 2, N])
+@pytest.mark.parametrize("p", [1, 3, 8])
+def test_steps_are_listed_as_the_whole_matrix_has_them(coinciding, p):
+    X = np.hstack([table(), table(1)])[:, :p]
+    X[:coinciding] = X[0]
+    X = np.ascontiguousarray(X)
+    listed, roots = list_steps(X, 10, rank_quantile(QUANTILE, N))
+    M = make_walks(X[None], NeighbourGraph(10, False, False))[0]
+    np.testing.assert_allclose(tie_all(listed, roots), M, atol=1e-6)
+    assert tie_all(listed, roots).min() > 0
+    whole = make_sparse(M)
+    if whole is None:  # samples that coincide are all near one another
+        assert coinciding
+        assert leading_eigenvectors(listed) is None
+    else:
+        np.testing.assert_allclose(listed.toarray(), whole.toarray(), atol=1e-6)
 
 
 def test_a_dense_graph_has_no_eigenvectors():

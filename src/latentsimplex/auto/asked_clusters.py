@@ -9,10 +9,10 @@ import numpy as np
 
 from latentsimplex.auto.imputed_rows import fill_absent
 from latentsimplex.auto.slow_modes import cut_by_modes
-from latentsimplex.auto.splits import MOST_NEIGHBOURS, local_sizes, read_graphs
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.base.wide_table import find_varying
+from latentsimplex.neighbours.graph_sizes import MOST_NEIGHBOURS, local_sizes, read_graphs
 from latentsimplex.neighbours.neighbour_graphs import Graph, Modes, find_parts, leaving_share
 
 CLEARLY_FEWER = 0.9

@@ -34,6 +34,7 @@ from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import WideTable, find_varying
 from latentsimplex.checkpoints.checkpoint import Checkpoint
+from latentsimplex.neighbours.graph_sizes import FoundNeighbours
 from latentsimplex.similarity.comparisons import compare_views
 
 WITHIN = Margins(local=1.5, broad=2.0)
@@ -185,21 +186,21 @@ def grow_tree(
     checkpoint: Checkpoint | None = None,
     tell: Callable[[int], object] | None = None,
     compared: str | None = None,
+    found: FoundNeighbours | None = None,
 ) -> ClusterTree:
     """Return the tree of clusters that views show together; broad graphs are of ``n_landmarks`` samples, None for all.
 
     Samples in none of the views have no cluster, -1. A checkpoint keeps each split, and ``tell`` hears how many
-    samples each look had. ``compared`` is how features are compared, if that is known.
+    samples each look had. ``compared`` is how features are compared, if that is known. ``found`` receives neighbours of
+    all samples.
     """
     n = len(tables[0])
     if (seen := find_seen(tables)) is not None:
-        seen_tables = [X[seen] for X in tables]
-        return grow_tree(seen_tables, bounds, workers, n_landmarks, checkpoint, tell, compared).spread(
-            seen, n
-        )
+        how = (bounds, workers, n_landmarks, checkpoint, tell, compared)
+        return grow_tree([X[seen] for X in tables], *how).spread(seen, n)
     most = n if bounds.most is None else bounds.most
     find = partial(find_split_of_seen, workers=workers, n_landmarks=n_landmarks)
-    first = partial(find, tables, exactly=bounds.exactly, compared=compared)
+    first = partial(find, tables, exactly=bounds.exactly, compared=compared, found=found)
     root = Node(np.arange(n), -1, first() if checkpoint is None else recall_split(checkpoint, first))
     comparison = "as they are" if root.split is None else root.split.comparison
     if tell is not None:
@@ -286,8 +287,8 @@ def find_splits_of(
 ) -> Iterator[Split | None]:
     """Yield the split of each piece of the samples, in order.
 
-    Pieces are looked at side by side but for the largest, where it is larger than all others together: work on it is
-    shared out.
+    Pieces are looked at side by side but for the largest, where it is twice as large as all others together: work on it
+    is shared out.
     """
 
     def take(rows: Indices) -> list[Any]:
@@ -297,7 +298,7 @@ def find_splits_of(
     if sum(sizes) >= WORTH_SENDING and max(sizes) <= SENT_WHOLE:
         yield from workers.spread(call, find, pieces, take)
         return
-    largest = int(np.argmax(sizes)) if 2 * max(sizes) > sum(sizes) else None
+    largest = int(np.argmax(sizes)) if max(sizes) > 2 / 3 * sum(sizes) else None
     alone = None if largest is None else find(take(pieces[largest]))
     others = workers.map(
         lambda rows: find(take(rows)), [rows for i, rows in enumerate(pieces) if i != largest]

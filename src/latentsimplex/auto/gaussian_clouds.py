@@ -51,7 +51,10 @@ def measure_shape(X: Array | WideTable) -> Shape:
         return _measure_wide_shape(X)
     mean, scale = mean_and_scale(X)
     features = np.clip(np.nan_to_num(rescale(X, mean, scale)), -OUTLYING, OUTLYING)
-    _, scales, directions = np.linalg.svd(features - features.mean(axis=0), full_matrices=False)
+    features -= features.mean(axis=0)
+    if len(features) > 2 * features.shape[1]:  # what the samples add takes as long as all else
+        features = np.linalg.qr(features, mode="r")
+    _, scales, directions = np.linalg.svd(features, full_matrices=False)
     spread = scales[:2, None] * directions[:2] / np.sqrt(len(X) - 1) * scale
     return Shape(mean[0], spread, np.isnan(X) if has_missing(X) else None)
 

@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, find_seen, grow_tree, sample_each_view
-from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
@@ -29,6 +28,7 @@ from latentsimplex.base.wide_table import WideTable
 from latentsimplex.checkpoints.checkpoint import Checkpoint
 from latentsimplex.model.problem import NOBODY, Listener
 from latentsimplex.neighbours.cluster_support import share_nats, shuffle_seen, support, support_within
+from latentsimplex.neighbours.graph_sizes import FoundNeighbours, local_sizes
 from latentsimplex.neighbours.nearest_neighbours import COMPARED
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 from latentsimplex.similarity.comparisons import compare_samples, list_comparisons
@@ -64,10 +64,15 @@ class ClusteredViews(NamedTuple):
 
 
 class SharedClusters(NamedTuple):
-    """Groups of views that share clusters, the largest first, and a tree of all other views, which show none."""
+    """Groups of views that share clusters, the largest first, and a tree of all other views, which show none.
+
+    ``neighbours`` of samples (n, k), the nearest first, are those that were found on the way, by view and comparison of
+    features.
+    """
 
     groups: list[ClusteredViews]
     others: ClusterTree | None
+    neighbours: dict[tuple[int, str], Indices] | None = None
 
 
 def find_shared_clusters(
@@ -103,7 +108,8 @@ def find_shared_clusters(
     clustered.sort(key=lambda group: (-len(group.members), -group.tree.strength, group.members))
     taken = {v for group in clustered for v in group.members}
     left = tuple(v for v in range(len(tables)) if v not in taken)
-    return SharedClusters(clustered, freely.grow_on_all(left) if left else None)
+    others = freely.grow_on_all(left) if left else None
+    return SharedClusters(clustered, others, freely.neighbours | views.neighbours)
 
 
 class ViewGroups:
@@ -130,6 +136,7 @@ class ViewGroups:
         self._trees: dict[Members, ClusterTree] = {}
         self._trees_of_some: dict[Members, ClusterTree] = {}
         self._trees_of_all: dict[Members, ClusterTree] = {}
+        self.neighbours: dict[tuple[int, str], Indices] = {}
         self._neighbours: dict[tuple[int, str], Indices] = {}
 
     def tree(self, members: Members) -> ClusterTree:
@@ -151,7 +158,11 @@ class ViewGroups:
             kept = (
                 None if self._checkpoint is None else self._checkpoint.within("some", members, self._bounds)
             )
-            self._trees_of_some[members] = grow_tree(some, self._bounds, self.workers, checkpoint=kept)
+            found: FoundNeighbours = {}
+            self._trees_of_some[members] = grow_tree(
+                some, self._bounds, self.workers, checkpoint=kept, found=found
+            )
+            self._neighbours |= name_neighbours(members, found)
         return self._trees_of_some[members]
 
     def group_tree(self, members: Members) -> ClusterTree:
@@ -196,9 +207,13 @@ class ViewGroups:
         if members not in self._trees_of_all:
             tables = [self.tables[v] for v in members]
             kept = None if self._checkpoint is None else self._checkpoint.within("all", members, self._bounds)
+            found: FoundNeighbours = {}
             self._trees_of_all[members] = grow_tree(
-                tables, self._bounds, self.workers, self._n_landmarks, kept, self.tell
+                tables, self._bounds, self.workers, self._n_landmarks, kept, self.tell, found=found
             )
+            self.neighbours |= name_neighbours(members, found)
+            if len(self.rows) == len(tables[0]):
+                self._neighbours |= self.neighbours
         return self._trees_of_all[members]
 
     def expect_looks(self, groups: list[Members], seers: list[Members], again: bool) -> list[int]:
@@ -223,7 +238,10 @@ class ViewGroups:
         is_large = len(self.tables[0]) > COMPARED
         if is_large:  # searches of some samples share the threads, and each search of all has them for itself
             list(self.workers.map(self._grow_on_some, alone))
-        trees = list(self.workers.map(self.tree, alone, threaded=not is_large))
+        # what takes longest comes first: where there are few dimensions dips in graphs of all scales decide
+        narrow_first = sorted(alone, key=lambda members: self.tables[members[0]].shape[1])
+        list(self.workers.map(self.tree, narrow_first, threaded=not is_large))
+        trees = [self.tree(members) for members in alone]
         groups = self._unite(
             [v for v, tree in zip(alone, trees, strict=True) if tree.n_clusters > 1], most_groups
         )
@@ -303,13 +321,12 @@ class ViewGroups:
         return False
 
     def _compared(self, v: int) -> list[Indices]:
-        found = []
+        found, k = [], min(local_sizes(len(self.rows))[0], len(self.rows) - 1)
         for comparison in list_comparisons([self.tables[v]]):
             if (v, comparison) not in self._neighbours:
                 coordinates = compare_samples(self._sampled[v], comparison)
-                k = min(local_sizes(len(coordinates))[0], len(coordinates) - 1)
                 self._neighbours[v, comparison] = find_neighbours(coordinates, k, sizes=[k])
-            found.append(self._neighbours[v, comparison])
+            found.append(self._neighbours[v, comparison][:, :k])
         return found
 
 
@@ -332,6 +349,11 @@ class LookCount:
         with self._lock:
             self._done += self._weigh(n)
             self._listener.looked(self._done, self._whole)
+
+
+def name_neighbours(members: Members, found: FoundNeighbours) -> dict[tuple[int, str], Indices]:
+    """Return neighbours by view and comparison, given those in each of some views."""
+    return {(v, how): near for how, each in found.items() for v, near in zip(members, each, strict=False)}
 
 
 def _clustered_or_strongest(grow: Callable[[Members], ClusterTree], members: Members) -> ClusterTree:

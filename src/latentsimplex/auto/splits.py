@@ -27,7 +27,6 @@ dip of a local graph is taken unless broad graphs show a far deeper one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,18 +38,19 @@ from latentsimplex.auto.slow_modes import SPREADS, count_slow_modes, cut_by_mode
 from latentsimplex.auto.unimodal_clouds import CloudShape, measure_cloud_shape
 from latentsimplex.base.kmeans import sample_rows
 from latentsimplex.base.threads import Workers, cached_property
-from latentsimplex.base.types import Array
+from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
-from latentsimplex.neighbours.nearest_neighbours import COMPARED
-from latentsimplex.neighbours.neighbour_graphs import Dip, Graph, Modes, find_dip, find_neighbours, read_graph
+from latentsimplex.neighbours.graph_sizes import (
+    FoundNeighbours,
+    broad_sizes,
+    keeps_neighbours,
+    local_sizes,
+    read_graphs,
+)
+from latentsimplex.neighbours.neighbour_graphs import Dip, Graph, Modes, find_dip
 from latentsimplex.neighbours.widest_gap import find_widest_gap
 from latentsimplex.similarity.comparisons import compare_views, list_comparisons
 
-FEW_NEIGHBOURS, PER_NEIGHBOUR, LEAST_NEIGHBOURS = 10, 8, 3
-"""Neighbours in the more local of two graphs: ten, fewer of few samples. The other has twice as many."""
-BROAD = (7, 3)
-"""Samples for each neighbour in broad graphs: a seventh and a third of them are neighbours."""
-MOST_NEIGHBOURS = 400
 N_CLOUDS, CLOUD_SAMPLES = 4, 1000
 MOST_SAMPLES = 4000
 """Samples whose slow modes are compared with those of clouds."""
@@ -118,6 +118,7 @@ def find_split(
     exactly: int | None = None,
     compared: str | None = None,
     n_landmarks: int | None = None,
+    found: FoundNeighbours | None = None,
 ) -> Split | None:
     """Return the best way to cut the samples of some views; None where they are too few, or all alike.
 
@@ -125,15 +126,18 @@ def find_split(
     ``exactly`` is how many clusters there will be in the end: no more are cut at once and, where there is no evidence
     for any in many dimensions, so many. 0 is never more than two. ``compared`` is how features are compared, if that
     is known. Broad graphs are of ``n_landmarks`` samples, drawn at random, where there are more; None is of all.
+    ``found`` receives neighbours.
     """
-    tables = [X for X in tables if find_varying(X).any()]
+    given, tables = len(tables), [X for X in tables if find_varying(X).any()]
     if not tables or len(tables[0]) < 2 * LEAST_CLUSTER + 2:
         return None
+    if found is not None and (len(tables) < given or n_landmarks is not None or not keeps_neighbours(tables)):
+        found = None
     looks = {}
     for comparison in list_comparisons(tables) if compared is None else [compared]:
-        looks[comparison] = Look(
-            compare_views(tables, comparison, workers), workers, exactly != 0, n_landmarks
-        )
+        coordinates = compare_views(tables, comparison, workers)
+        keep = None if found is None else found.setdefault(comparison, [])
+        looks[comparison] = Look(coordinates, workers, exactly != 0, n_landmarks, keep)
     slow = [split for comparison, look in looks.items() for split in look.slow_splits(comparison, exactly)]
     if any(split.strength >= 1 for split in slow):
         clearest = max(slow, key=lambda split: (split.is_clear, split.strength))
@@ -184,10 +188,18 @@ def is_line(tables: Sequence[Any]) -> bool:
 
 
 class Look:
-    """Samples and clouds like them, at a local and at a broad scale; slow modes are for whole samples alone."""
+    """Samples and clouds like them, at a local and at a broad scale; slow modes are for whole samples alone.
+
+    ``keep`` receives the neighbours in each view.
+    """
 
     def __init__(
-        self, coordinates: Sequence[Array], workers: Workers, is_whole: bool, n_landmarks: int | None = None
+        self,
+        coordinates: Sequence[Array],
+        workers: Workers,
+        is_whole: bool,
+        n_landmarks: int | None = None,
+        keep: list[Indices] | None = None,
     ) -> None:
         n = len(coordinates[0])
         self.given, self.coordinates, self.workers = coordinates, fill_absent(coordinates), workers
@@ -195,7 +207,7 @@ class Look:
         self.n_samples, self.n_cloud_samples = n, min(n, CLOUD_SAMPLES)
         self.has_many_dimensions = is_whole and self.shape.local_dimension >= MANY_DIMENSIONS
         n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions and n <= MOST_SAMPLES else ORDERS
-        self.local = Scale(self, self.coordinates, local_sizes(n), local_sizes(n), n_modes)
+        self.local = Scale(self, self.coordinates, local_sizes(n), local_sizes(n), n_modes, keep)
         landmarks = sample_rows(n, n_landmarks or n)
         some = self.coordinates if len(landmarks) == n else [Z[landmarks] for Z in self.coordinates]
         broad = broad_sizes(len(landmarks))
@@ -206,7 +218,7 @@ class Look:
     def shape(self) -> CloudShape:
         """The shape of the clouds."""
         some = sample_rows(self.n_samples, CLOUD_SAMPLES)
-        return measure_cloud_shape([Z[some] for Z in self.given])
+        return measure_cloud_shape([Z[some] for Z in self.given], workers=self.workers)
 
     def slow_splits(self, comparison: str, exactly: int | None) -> list[Split]:
         """Return clusters by slow modes, where there are many dimensions; of many samples those of a part of them.
@@ -225,19 +237,16 @@ class Look:
         """Return the two sides of the widest gap, if it is believed."""
         if self.n_samples > MOST_WITH_GAPS:
             return None
-        found = find_widest_gap(self.coordinates, LEAST_CLUSTER)
-        if found is None or found.width < WIDER or found.emptiness < EMPTIER * margin:
+        found = find_widest_gap(self.coordinates, LEAST_CLUSTER, WIDER)
+        if found is None or found.emptiness < EMPTIER * margin:
             return None
+        shape, wider = measure_cloud_shape(self.given, found.dimension), found.width / WIDER
 
-        shape = measure_cloud_shape(self.given, found.dimension)
-
-        def measure_cloud(cloud: int) -> float:
+        def is_as_wide(cloud: int) -> bool:
             drawn = shape.draw(self.n_samples, np.random.default_rng([SEED, cloud]))
-            gap = find_widest_gap(fill_absent(drawn), LEAST_CLUSTER)
-            return 1.0 if gap is None else gap.width
+            return find_widest_gap(fill_absent(drawn), LEAST_CLUSTER, wider) is not None
 
-        of_clouds = max(self.workers.map(measure_cloud, range(N_GAP_CLOUDS)))
-        if found.width < WIDER * of_clouds:
+        if any(self.workers.map(is_as_wide, range(N_GAP_CLOUDS))):
             return None
         # one of n gaps is s times as empty by chance with probability n^(1 - s); half the square of a depth is in nats
         depth, needed = np.sqrt(
@@ -258,7 +267,8 @@ class Look:
 class Scale:
     """Neighbour graphs of samples, or of a part of them, and of clouds, read where they are needed.
 
-    ``sizes`` are the neighbours that samples have in each graph, ``cloud_sizes`` those in a cloud.
+    ``sizes`` are the neighbours that samples have in each graph, ``cloud_sizes`` those in a cloud. ``keep`` receives
+    the neighbours of samples.
     """
 
     def __init__(
@@ -268,7 +278,9 @@ class Scale:
         sizes: list[int],
         cloud_sizes: list[int],
         n_modes: int,
+        keep: list[Indices] | None = None,
     ) -> None:
+        self._keep = keep
         self._look, self._coordinates, self._n_modes = look, coordinates, n_modes
         self._sizes, self._cloud_sizes = sizes, cloud_sizes
 
@@ -276,7 +288,8 @@ class Scale:
     def graphs(self) -> list[tuple[Graph, Modes]]:
         """The graph of each size, and its slow modes."""
         look = self._look
-        return read_graphs(self._coordinates, self._sizes, self._n_modes, look.workers, look.is_quick)
+        settings = (look.workers, look.is_quick, self._keep)
+        return read_graphs(self._coordinates, self._sizes, self._n_modes, *settings)
 
     @cached_property
     def clouds(self) -> list[tuple[tuple[Graph, Modes], ...]]:
@@ -326,42 +339,6 @@ class Scale:
             strength = 1 + float(slow.sum()) if count else min(depth / needed, UNBELIEVED)
             found.append(Split(cut_by_modes(modes, k), depth, needed, strength, comparison, False, is_clear))
         return found
-
-
-def local_sizes(n: int) -> list[int]:
-    """Return how many neighbours n samples have in local graphs.
-
-    >>> local_sizes(300), local_sizes(30)
-    ([10, 20], [3, 6])
-    """
-    k = min(FEW_NEIGHBOURS, max(LEAST_NEIGHBOURS, n // PER_NEIGHBOUR))
-    return [k, 2 * k]
-
-
-def broad_sizes(n: int) -> list[int]:
-    """Return how many neighbours n samples have in broad graphs.
-
-    >>> broad_sizes(300), broad_sizes(30)
-    ([42, 100], [10])
-    """
-    sizes = {min(n // share, MOST_NEIGHBOURS) for share in BROAD}
-    return sorted(k for k in sizes if max(local_sizes(n)) < k < n)
-
-
-def read_graphs(
-    coordinates: Sequence[Array],
-    sizes: Sequence[int],
-    n_modes: int,
-    workers: Workers | None = None,
-    quickly: bool = False,
-) -> list[tuple[Graph, Modes]]:
-    """Return the graph of each size, pooled over views, and its slow modes."""
-    workers = workers or Workers(1)
-    is_small = len(coordinates[0]) <= COMPARED  # the work on larger views and graphs is shared out by itself
-    most = max(sizes, default=0)
-    find = partial(find_neighbours, n_neighbours=most, workers=workers, quickly=quickly, sizes=sizes)
-    near = list(workers.map(find, coordinates, is_small)) if sizes else []
-    return list(workers.map(partial(read_graph, near, n_modes=n_modes, workers=workers), sizes, is_small))
 
 
 def deepest_dip(graph: Graph, modes: Modes, n_views: int) -> Dip:

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from operator import call
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from scipy.special import ndtr
 from latentsimplex.auto.imputed_rows import fill_absent, find_present
 from latentsimplex.base.arrays import fill_missing, fix_signs
 from latentsimplex.base.partial_table import PartialTable, count_present
+from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array
 from latentsimplex.neighbours.neighbour_graphs import estimate_dimension, measure_neighbours
 from latentsimplex.similarity.distances import OUTLYING
@@ -67,9 +70,12 @@ class CloudShape:
     def draw(self, n: int, rng: np.random.Generator) -> list[Any]:
         """Return a cloud of n samples, a table for each view."""
         ranks = ndtr(rng.normal(size=(n, len(self.directions))) @ self.directions)
-        columns = []
+        # RANKS are evenly spaced: where a rank is among them takes no search
+        places = np.clip((ranks - RANKS[0]) / (RANKS[1] - RANKS[0]), 0, len(RANKS) - 1)
+        below = np.minimum(places.astype(np.intp), len(RANKS) - 2)
+        parts, columns = places - below, []
         for j, (quantiles, values) in enumerate(zip(self.quantiles, self.values, strict=True)):
-            column = np.interp(ranks[:, j], RANKS, quantiles)
+            column = quantiles[below[:, j]] + parts[:, j] * np.diff(quantiles)[below[:, j]]
             columns.append(column if values is None else round_to(column, values))
         features = np.column_stack(columns)
         cloud = [features[:, part] if isinstance(part, slice) else features @ part for part in self.views]
@@ -79,7 +85,9 @@ class CloudShape:
         return [PartialTable(Z[own], own, n) for Z, own in zip(cloud, rows, strict=True)]
 
 
-def measure_cloud_shape(tables: Sequence[Any], dimension: float | None = None) -> CloudShape:
+def measure_cloud_shape(
+    tables: Sequence[Any], dimension: float | None = None, workers: Workers | None = None
+) -> CloudShape:
     """Return the shape of clouds like the coordinates (n, p_v) of views; missing cells count as means.
 
     Rows of absent samples are filled in (:func:`latentsimplex.auto.imputed_rows.fill_absent`). The local ``dimension``
@@ -87,10 +95,11 @@ def measure_cloud_shape(tables: Sequence[Any], dimension: float | None = None) -
     """
     if any(isinstance(Z, PartialTable) for Z in tables):
         tables = [Z for Z in tables if count_present(Z)]
-        return replace(measure_cloud_shape(fill_absent(tables), dimension), present=find_present(tables))
+        shape = measure_cloud_shape(fill_absent(tables), dimension, workers)
+        return replace(shape, present=find_present(tables))
     tables = [fill_missing(Z) for Z in tables]
     if sum(Z.shape[1] for Z in tables) > MANY_FEATURES:
-        return _measure_many_features(tables, dimension)
+        return _measure_many_features(tables, dimension, workers or Workers(1))
     Z = np.hstack(tables)
     spread = Z.std(axis=0)
     standard = np.clip((Z - np.median(Z, axis=0)) / (spread + (spread == 0)), -OUTLYING, OUTLYING)
@@ -110,20 +119,26 @@ def measure_cloud_shape(tables: Sequence[Any], dimension: float | None = None) -
     )
 
 
-def _measure_many_features(tables: Sequence[Array], dimension: float | None) -> CloudShape:
+def _measure_many_features(tables: Sequence[Array], dimension: float | None, workers: Workers) -> CloudShape:
     """Return the shape by the leading coordinates that the samples have in all views, each of which counts the same."""
     centred = [Z - Z.mean(axis=0) for Z in tables]
     together = np.hstack([Z / max(np.linalg.norm(Z), np.finfo(float).tiny) for Z in centred])
-    dimension = measure_local_dimension(together) if dimension is None else dimension
-    d = _count_directions(dimension, min(MOST_COORDINATES, len(together) - 1))
-    leading = leading_coordinates(together, d)
-    views: list[Array | slice] = []
-    for Z in centred:
+    most = min(MOST_COORDINATES, len(together) - 1)
+    find = partial(leading_coordinates, together, _count_directions(MOST_DIRECTIONS, most))
+    if dimension is None:  # as many coordinates as it may be, beside each other
+        dimension, leading = workers.map(call, [partial(measure_local_dimension, together), find])
+    else:
+        leading = find()
+    d = _count_directions(dimension, most)
+    leading = np.ascontiguousarray(leading[:, :d])
+
+    def place(Z: Array) -> Array:
+        """Return a view in coordinates that keep the distances between samples."""
         loadings = np.linalg.lstsq(leading, Z, rcond=None)[0]
-        lengths, directions = np.linalg.eigh(
-            loadings @ loadings.T
-        )  # which keep the distances between samples
-        views.append(directions * np.sqrt(np.maximum(lengths, 0.0)))
+        lengths, directions = np.linalg.eigh(loadings @ loadings.T)
+        return directions * np.sqrt(np.maximum(lengths, 0.0))
+
+    views: list[Array | slice] = list(workers.map(place, centred))
     return CloudShape(
         dimension, np.eye(d), [one_humped_quantiles(column) for column in leading.T], [None] * d, views
     )

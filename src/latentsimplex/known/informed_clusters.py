@@ -30,13 +30,14 @@ from scipy import sparse
 
 from latentsimplex.auto.cluster_tree import Bounds, ClusterTree, Level, Node
 from latentsimplex.auto.shared_clusters import ClusteredViews, SharedClusters
-from latentsimplex.auto.splits import FEW_NEIGHBOURS, LEAST_CLUSTER, Split
+from latentsimplex.auto.splits import LEAST_CLUSTER, Split
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.known.chunks import Chunks, tie_samples
 from latentsimplex.known.known_samples import Known
 from latentsimplex.known.labelled_pattern import find_labelled_pattern
+from latentsimplex.neighbours.graph_sizes import FEW_NEIGHBOURS
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours, join_neighbours
 from latentsimplex.similarity.comparisons import compare_views
 
@@ -97,7 +98,7 @@ def inform_splits(
     if informed is tree or informed.n_clusters == 1:
         return shared
     found = [ClusteredViews(members, informed) if group is groups[spoken] else group for group in groups]
-    return SharedClusters(found, shared.others if shared.groups else None)
+    return shared._replace(groups=found, others=shared.others if shared.groups else None)
 
 
 def inform_tree(

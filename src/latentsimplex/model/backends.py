@@ -43,6 +43,8 @@ MANY = 1 << 12
 """Rounding in single precision averages out over more pairs than this."""
 THREADED, THREADED_SINGLES = 1 << 16, 1 << 19
 """Fewer pairs than this, in double or in single precision, are done sooner than threads are woken."""
+RUNS = 2
+"""Runs of tiles for each thread."""
 HOST_PAIRS = 1 << 19
 """With no more pairs than this an M step is over on the processor before a GPU has been told what to do."""
 DOUBLE_ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-8
@@ -142,8 +144,9 @@ class NumbaBackend:
         first_row = find_first_row(self.n)
 
         def start(l: int) -> Any:
-            sides = (W[l, :, : filled[l]].T, B[l, : filled[l], : filled[l]])
-            return start_descent(*map(np.ascontiguousarray, sides), learned)
+            k = filled[l]
+            columns, response = W[l, :, :k].T, B[l, :k, :k]
+            return start_descent(np.ascontiguousarray(columns), np.ascontiguousarray(response), learned)
 
         def descend_small(l: int) -> tuple[Array, Array, float]:
             values = stat[l].astype(np.float32) if single else stat[l]
@@ -186,8 +189,14 @@ class NumbaBackend:
         """Yield the pattern and ``function(pattern, tile)`` of each tile of d patterns, in order."""
         jobs = [(l, tile) for l in range(d) for tile in cut_into_tiles(self.n)]
         many = THREADED if precision == np.float64 else THREADED_SINGLES
-        found = self.workers.map(lambda job: function(*job), jobs, threaded=d * self.m >= many)
-        yield from ((job[0], result) for job, result in zip(jobs, found, strict=True))
+        if d * self.m < many:
+            yield from ((l, function(l, tile)) for l, tile in jobs)
+            return
+        # a few tiles in a row: handing out each of them would take as long as some of them
+        step = -(-len(jobs) // (RUNS * self.workers.n_jobs))
+        runs = [jobs[first : first + step] for first in range(0, len(jobs), step)]
+        for found in self.workers.map(lambda run: [(l, function(l, tile)) for l, tile in run], runs):
+            yield from found
 
 
 class StepwiseBackend(NumbaBackend):

@@ -17,6 +17,9 @@ EXHAUSTED = 1e-10
 """The length of a step of Lanczos' method that leads nowhere new."""
 ALL: Any = np.int64(0)
 """The first of all vectors; a literal 0 would be a type of its own, for which loops are compiled once more."""
+IN_A_ROW, OF = 2, 4
+"""Of so many vectors of a basis two in a row are made orthogonal to all before them. What rounding leaves grows a few
+times from each vector to the next, and starts anew after these: to 1e-12 at most, where of eight it is lost."""
 
 
 def make_row(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -42,7 +45,8 @@ def choose_nearest(
     those of :func:`make_row`: their view takes as long to compile as all that is done here.
     """
     n_rows, n = heights.shape
-    guesses = np.empty(len(sizes), np.int64)
+    k, guesses = near.shape[1], np.empty(len(sizes), np.int64)
+    found, others, some = np.empty(n, np.int64), np.empty(k, np.int64), np.empty(k, np.int32)
     for s in range(len(sizes)):
         guesses[s] = FIRST_GUESS
     for i in range(n_rows):
@@ -50,22 +54,40 @@ def choose_nearest(
         for j in range(n):
             row[j] = max(heights[i, j] + lengths[j] + own, 0.0)
         row[first + i] = np.inf  # no sample is its own neighbour
-        who, kept, inner, last_tied = near[i], 0, np.int32(-1), -1
-        for s in range(len(sizes)):
+        guesses[-1] = select_kth(bits, k - 1, guesses[-1])
+        edge, kept, free = np.int32(guesses[-1]), 0, k
+        for j in range(n):
+            free -= bits[j] < edge
+        for j in range(n):  # without a branch, which would often be guessed wrong
+            found[kept] = j
+            kept += bits[j] <= edge
+        who, last = near[i], 0
+        for c in range(kept):
+            j = found[c]
+            is_tied = bits[j] == edge
+            if not is_tied or free > 0:
+                free -= is_tied
+                who[last], some[last] = j, bits[j]
+                last += 1
+        for s in range(len(sizes) - 2, -1, -1):  # the nearest of fewer are among those of more
             size = sizes[s]
-            guesses[s] = select_kth(bits, size - 1, guesses[s])
-            edge = np.int32(guesses[s])
-            for j in range(n):
-                if bits[j] < edge and (bits[j] > inner or (bits[j] == inner and j > last_tied)):
-                    who[kept] = j
-                    kept += 1
-            for j in range(last_tied + 1 if edge == inner else 0, n):
-                if kept == size:
-                    break
-                if bits[j] == edge:
-                    who[kept], last_tied = j, j
-                    kept += 1
-            inner = edge
+            guesses[s] = select_kth(some[:last], size - 1, guesses[s])
+            edge, free, within, beyond = np.int32(guesses[s]), size, 0, 0
+            for c in range(last):
+                free -= some[c] < edge
+            for c in range(last):
+                j = who[c]
+                is_tied = bits[j] == edge
+                if bits[j] < edge or (is_tied and free > 0):
+                    free -= is_tied
+                    who[within], some[within] = j, bits[j]
+                    within += 1
+                else:
+                    others[beyond] = j
+                    beyond += 1
+            for c in range(beyond):
+                who[within + c] = others[c]
+            last = within
 
 
 @compiled
@@ -174,9 +196,10 @@ def extend_basis(
     """Take the steps of Lanczos' method that fill ``basis`` (m + 1, n), and H (m, m), from one vector to another.
 
     H is the matrix I + N in the basis, N the graph with ``scale`` on both sides, without its first eigenvector
-    ``constant``. Each vector is made orthogonal to those it shares much with, and then to all before it: the former are
-    the last two, and all at the first step, where H may be that of a restart. The length of the last step is returned.
-    ``whole`` is the graph as a matrix (n, n), or has no rows where that would be mostly zeros.
+    ``constant``. Each vector is made orthogonal to those it shares much with: the last two, and all at the first two
+    steps, where H may be that of a restart. Some, the last among them, are then made orthogonal to all before them. The
+    length of the last step is returned. ``whole`` is the graph as a matrix (n, n), or has no rows where that would be
+    mostly zeros. No weights are 1 each.
     """
     starts, ends, weights = graph
     n = len(scale)
@@ -187,17 +210,25 @@ def extend_basis(
             scaled[i] = q[i] * scale[i]
         if len(whole):
             multiply_whole(whole, scaled, sums)
+        elif len(weights):
+            for i in range(n):
+                total = 0.0
+                for e in range(starts[i], starts[i + 1]):
+                    total += weights[e] * scaled[np.uint32(ends[e])]  # which is no place from the end
+                sums[i] = total
         else:
             for i in range(n):
                 total = 0.0
                 for e in range(starts[i], starts[i + 1]):
-                    total += weights[e] * scaled[ends[e]]
+                    total += scaled[np.uint32(ends[e])]
                 sums[i] = total
         for i in range(n):
             r[i] = q[i] + scale[i] * sums[i]
         before = basis[: step + 1]
         H[step, : step + 1] = 0.0
-        orthogonalise(r, constant, before, ALL if step == done else step - 1, H[step])
+        take_out(r, constant, before, ALL if step == done else step - 1, H[step])
+        if step < done + 2 or (until - 1 - step) % OF < IN_A_ROW:
+            take_out(r, constant, before, ALL, H[step])
         for e in range(step):
             H[e, step] = H[step, e]
         length = np.sqrt(np.dot(r, r))
@@ -207,7 +238,8 @@ def extend_basis(
             length = 0.0
             for i in range(n):
                 r[i] = np.sin(1.0 + i * (step + 1.7))
-            orthogonalise(r, constant, before, ALL, unused)
+            for _ in range(2):
+                take_out(r, constant, before, ALL, unused)
             over = np.sqrt(np.dot(r, r))
         for i in range(n):
             r[i] /= over
@@ -215,22 +247,21 @@ def extend_basis(
 
 
 @compiled_exactly
-def orthogonalise(r: Array, constant: Array, before: Array, first: int, shares: Array) -> None:
-    """Take what a vector (n,) shares with ``constant`` and with vectors (m, n) out of it; add what these share up.
+def take_out(r: Array, constant: Array, before: Array, first: int, shares: Array) -> None:
+    """Take what a vector (n,) shares with ``constant`` and with some vectors out of it; add what these share up.
 
-    Those from ``first`` on come twice.
+    They are ``before[first:]``.
     """
-    for begin in (first, 0):
-        along = np.dot(constant, r)
-        for i in range(len(r)):
-            r[i] -= along * constant[i]
-        some = before[begin:]
-        own = np.dot(some, r)
-        moved = np.dot(own, some)
-        for i in range(len(r)):
-            r[i] -= moved[i]
-        for e in range(len(own)):
-            shares[begin + e] += own[e]
+    along = np.dot(constant, r)
+    for i in range(len(r)):
+        r[i] -= along * constant[i]
+    some = before[first:]
+    own = np.dot(some, r)
+    moved = np.dot(own, some)
+    for i in range(len(r)):
+        r[i] -= moved[i]
+    for e in range(len(own)):
+        shares[first + e] += own[e]
 
 
 @compiled
@@ -238,12 +269,13 @@ def count_crossed(graph: tuple[Indices, Indices, Array], ranks: Indices) -> Arra
     """Return the weight of the edges that a cut after 1, 2, ..., n - 1 samples crosses, samples ordered by rank."""
     starts, ends, weights = graph
     n = len(ranks)
-    change, crossed, total = np.zeros(n), np.empty(n - 1), 0.0
+    change, crossed, total = np.empty(n), np.empty(n - 1), 0.0
     for i in range(n):
+        own, later = ranks[i], 0.0
         for e in range(starts[i], starts[i + 1]):
-            if ranks[ends[e]] > ranks[i]:
-                change[ranks[i]] += weights[e]
-                change[ranks[ends[e]]] -= weights[e]
+            other = ranks[ends[e]]
+            later += weights[e] * (np.float64(other > own) - np.float64(other < own))
+        change[own] = later
     for i in range(n - 1):
         total += change[i]
         crossed[i] = total

@@ -41,9 +41,10 @@ def find_leading(
     exact, rough = (TO_ROUNDING, TO_ROUNDING) if to_rounding else (EXACT, ROUGH)
     size = len(basis) - 1
     H, values, vectors, filled = np.zeros((size, size)), np.zeros(size), np.eye(size), 0
-    for until in [m + (size - m) // 2, size, *[size] * RESTARTS]:
+    early = [m + (size - m) // 2] if m + (size - m) // 2 >= 2 * m else []  # many modes are not known so soon
+    for until in [*early, size, *[size] * RESTARTS]:
         if filled == size:
-            filled = m + (size - m) // 3
+            filled = m + (size - m) // 5
             basis[:filled] = move(vectors[:, :filled].T) @ basis[:size]
             basis[filled] = basis[size]
             H[:filled, :filled] = np.diag(values[:filled])

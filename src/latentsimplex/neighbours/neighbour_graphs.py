@@ -7,7 +7,7 @@ views add up to one. With N the symmetric normalisation of a graph, the lazy wal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -40,10 +40,11 @@ FEW_MODES = 4
 """All eigenvectors are found as quickly as more than one in four."""
 FASTEST, SLOWEST = 1e-12, 1 - 1e-9
 """Bounds of eigenvalues, so that every rate is a number above 0."""
-FEW_FEATURES = 15
-"""Where all pairs are held, fewer features are compared one by one, which keeps all digits, as soon as by products."""
-AT_ONCE = 300
-"""Samples that are compared at once, by a matrix that stays in a cache: a search would take longer to begin."""
+FEW_FEATURES = 6
+"""Fewer features are compared one by one, which keeps all digits, more of them by products, in a fifth of the time."""
+AT_ONCE, FEW_AT_ONCE = 300, 15
+"""Samples that are compared at once, by a matrix that stays in a cache: a search would take longer to begin. Of so few,
+fewer features than the second number are compared one by one as soon as by products."""
 COMPARED_AT_ONCE = 1 << 18
 """Distances that are held at a time: they stay in a cache near by."""
 FILLED = 6
@@ -53,7 +54,7 @@ COINCIDING = 1e-6
 """Samples that are so much nearer to the next one than to others coincide but for rounding: they have no dimension."""
 FEW_FOR_TREES, FEW_OF = 5, 10
 """Trees find neighbours sooner than comparing all does: in few features, and fewer than one sample in ten."""
-COUNTED = range(FEW_SAMPLES + 1, COMPARED_QUICKLY + 1)
+COUNTED = range(FEW_SAMPLES + 1, COMPARED + 1)
 """Of so many samples few neighbours are chosen by counting, too, in half of the time; of fewer it takes no loops."""
 
 
@@ -96,23 +97,29 @@ def find_neighbours(
     quickly = quickly and n_neighbours <= FEW_NEIGHBOURS
     if len(coordinates) > (COMPARED_QUICKLY if quickly else COMPARED):
         return search_neighbours(fill_missing(coordinates), n_neighbours, workers)
-    n, p = coordinates.shape
-    is_counted = n_neighbours > FEW_NEIGHBOURS or (bool(sizes) and p > FEW_FOR_TREES and n in COUNTED)
+    is_counted = n_neighbours > FEW_NEIGHBOURS or (bool(sizes) and is_counted_sooner(coordinates))
     if not is_counted or has_missing(coordinates):
         return measure_neighbours(coordinates, n_neighbours)[1]
-    k = min(n_neighbours, n - 1)
+    k = min(n_neighbours, len(coordinates) - 1)
     return compare_all(coordinates, [*(size for size in sizes if size < k), k])
+
+
+def is_counted_sooner(coordinates: Array) -> bool:
+    """Return whether few neighbours of samples (n, p) are found sooner by counting than by a heap or a tree."""
+    return coordinates.shape[1] > FEW_FOR_TREES and len(coordinates) in COUNTED
 
 
 def measure_neighbours(coordinates: Array, n_neighbours: int) -> tuple[Array, Indices]:
     """Return the distances (n, k) of the nearest neighbours of each sample, and the neighbours (n, k)."""
     n, p = coordinates.shape
     if n <= AT_ONCE or has_missing(coordinates):
-        one_by_one = p < FEW_FEATURES and not has_missing(coordinates)
+        one_by_one = p < FEW_AT_ONCE and not has_missing(coordinates)
         distances = cdist(coordinates, coordinates) if one_by_one else euclidean_distances(coordinates)
         np.fill_diagonal(distances, np.inf)
         near = order_nearest(distances, min(n_neighbours, n - 1))
         return np.take_along_axis(distances, near, axis=1), near
+    if n_neighbours <= FEW_NEIGHBOURS and is_counted_sooner(coordinates):
+        return measure_all(coordinates, min(n_neighbours, n - 1))
     by_tree = p <= FEW_FOR_TREES and FEW_OF * n_neighbours < n
     X = coordinates if by_tree else coordinates - coordinates.mean(axis=0)  # products keep their digits
     distances, near = search_exactly(X, X, min(n_neighbours + 1, n), by_tree)
@@ -164,19 +171,51 @@ def compare_all(coordinates: Array, sizes: Sequence[int]) -> Indices:
     >>> compare_all(np.array([[0.0], [1.0], [3.0], [9.0]]), [1, 2]).tolist()
     [[1, 2], [0, 2], [1, 0], [2, 1]]
     """
+    near = np.empty((len(coordinates), max(sizes)), dtype=np.intp)
+    for _ in choose_by_rows(coordinates, sizes, near):
+        pass
+    return near
+
+
+def measure_all(coordinates: Array, k: int) -> tuple[Array, Indices]:
+    """Return the distances (n, k) of the nearest neighbours of each sample, and these (n, k), the nearest first.
+
+    Of equal ones the first is the nearer.
+
+    >>> [each.tolist() for each in measure_all(np.array([[0.0], [1.0], [3.0]]), 2)]
+    [[[1.0, 3.0], [1.0, 2.0], [2.0, 3.0]], [[1, 2], [0, 2], [1, 0]]]
+    """
+    near = np.empty((len(coordinates), k), dtype=np.intp)
+    distances = np.empty(near.shape)
+    for rows, heights, lengths, unit in choose_by_rows(coordinates, [k], near):
+        squares = np.take_along_axis(heights, near[rows], axis=1) + lengths[near[rows]] + lengths[rows, None]
+        order = np.argsort(squares.astype(np.float32), axis=1, kind="stable")
+        near[rows] = np.take_along_axis(near[rows], order, axis=1)
+        distances[rows] = unit * np.sqrt(np.maximum(np.take_along_axis(squares, order, axis=1), 0.0))
+    return distances, near
+
+
+def choose_by_rows(
+    coordinates: Array, sizes: Sequence[int], near: Indices
+) -> Iterator[tuple[slice, Array, Array, float]]:
+    """Write the nearest of each size into ``near`` (n, k), a few rows at a time, and yield what they were chosen by.
+
+    That is the rows, and squared distances in so long a ``unit``: ``heights`` (rows, n) and the ``lengths`` (n,) of
+    both samples.
+    """
     from latentsimplex.neighbours._graph_loops import choose_nearest, make_row
 
     n, p = coordinates.shape
     X = coordinates - coordinates.mean(axis=0)
-    X /= max(np.abs(X).max(), np.finfo(float).tiny)  # squares are kept in single precision
+    unit = max(float(np.abs(X).max()), np.finfo(float).tiny)
+    X /= unit  # squares are kept in single precision
     lengths = np.einsum("ij,ij->i", X, X) if p >= FEW_FEATURES else np.zeros(n)
-    near, rising = np.empty((n, max(sizes)), dtype=np.intp), np.unique(sizes)
-    step, doubled, row = max(1, COMPARED_AT_ONCE // n), -2 * X.T, make_row(n)
+    step, doubled, rising, row = max(1, COMPARED_AT_ONCE // n), -2 * X.T, np.unique(sizes), make_row(n)
     for first in range(0, n, step):
         rows = slice(first, min(first + step, n))
         heights = X[rows] @ doubled if p >= FEW_FEATURES else cdist(X[rows], X, "sqeuclidean")
         choose_nearest(heights, lengths, first, rising, *row, near[rows])
-    return near
+        yield rows, heights, lengths, unit
 
 
 def read_graph(
@@ -273,6 +312,8 @@ def _lanczos(graph: sparse.csr_matrix, root: Array, m: int) -> tuple[Array, Arra
     from latentsimplex.neighbours._graph_loops import extend_basis, fill_rows
 
     rows, constant = (graph.indptr, graph.indices, graph.data), root / np.linalg.norm(root)
+    if not is_filled(graph) and (graph.data == 1).all():  # of a single view: a third of what is read less
+        rows = (graph.indptr, graph.indices, graph.data[:0])
     start, size = start_basis(constant, m)
     basis = np.zeros((size + 1, len(root)))
     basis[0] = start

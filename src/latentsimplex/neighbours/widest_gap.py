@@ -54,10 +54,10 @@ class Tree(NamedTuple):
     sizes: Indices
 
 
-def find_widest_gap(coordinates: Sequence[Array], least: int) -> Gap | None:
+def find_widest_gap(coordinates: Sequence[Array], least: int, wider: float = 1.0) -> Gap | None:
     """Return the widest gap with ``least`` samples or more on either side, given the coordinates (n, r) in some views.
 
-    None where no edge is longer than most of those beside it, or samples beside it coincide.
+    None where no edge is ``wider`` than so many times most of those beside it, or samples beside it coincide.
 
     >>> gap = find_widest_gap([np.array([[0.0], [1.0], [2.0], [9.0], [10.0], [11.0]])], 2)
     >>> round(gap.width, 9), gap.sides.tolist()
@@ -65,21 +65,25 @@ def find_widest_gap(coordinates: Sequence[Array], least: int) -> Gap | None:
     """
     distances = join_distances(coordinates)
     tree = grow_tree(distances)
-    n, widest = len(tree.order), None
+    n, width, side = len(tree.order), wider, None
     inner = np.flatnonzero((tree.sizes >= least) & (tree.sizes <= n - least))
+    # where most edges on either side are no longer than some length, more than 0.75 (n - 4) of all are not
+    least_usual = np.sort(tree.lengths[1:])[int(MOST_EDGES * (n - 4))] if n >= 4 else 0.0
     for place in inner[np.argsort(-tree.lengths[inner], kind="stable")][:LONGEST].tolist():
+        if tree.lengths[place] < width * least_usual:
+            break  # and so are all that follow
         end = place + int(tree.sizes[place])
         beside = tree.lengths[place + 1 : end], np.concatenate([tree.lengths[1:place], tree.lengths[end:]])
         usual = max(bound_most(lengths) for lengths in beside)
-        if tree.lengths[place] > usual > 0 and (widest is None or tree.lengths[place] / usual > widest[0]):
-            widest = float(tree.lengths[place] / usual), slice(place, end)
-    if widest is None:
+        if tree.lengths[place] > usual > 0 and tree.lengths[place] / usual > width:
+            width, side = float(tree.lengths[place] / usual), slice(place, end)
+    if side is None:
         return None
     sides = np.zeros(n, dtype=np.intp)
-    sides[tree.order[widest[1]]] = 1
+    sides[tree.order[side]] = 1
     nearest = np.sort(np.partition(distances, least - 1, axis=1)[:, 1:least], axis=1)
     most = sum(Z.shape[1] for Z in coordinates)
-    return Gap(widest[0], sides, min(estimate_dimension(nearest, max(2, least - 2)), most))
+    return Gap(width, sides, min(estimate_dimension(nearest, max(2, least - 2)), most))
 
 
 def bound_most(lengths: Array) -> float:
@@ -123,8 +127,10 @@ def grow_tree(distances: Array) -> Tree:
         joined.append(nearest)
         hanging[parents[nearest]].append(nearest)
         lengths[nearest], away[nearest], outside[nearest] = away[nearest], np.inf, False
-        closer = outside & (distances[nearest] < away)
-        away[closer], parents[closer] = distances[nearest][closer], nearest
+        closer = distances[nearest] < away
+        closer &= outside
+        np.copyto(away, distances[nearest], where=closer)
+        np.copyto(parents, nearest, where=closer)
     sizes = np.ones(n, dtype=np.intp)
     for i in joined[:0:-1]:
         sizes[parents[i]] += sizes[i]

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentsimplex.auto.shared_clusters import CHANCE, GROUPED_BY
-from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.arrays import softmax
 from latentsimplex.base.condensed import count_pairs, unpack_pairs
 from latentsimplex.base.kmeans import sample_rows
@@ -32,6 +31,7 @@ from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.inputs.views import Views
 from latentsimplex.model.backends import choose_backend
+from latentsimplex.neighbours.graph_sizes import local_sizes
 from latentsimplex.neighbours.neighbour_graphs import find_neighbours
 from latentsimplex.pairs.divergence import DIVERGENCES
 from latentsimplex.pairs.in_memory import BLOCK_VALUES, ViewReader

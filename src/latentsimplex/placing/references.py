@@ -34,8 +34,9 @@ from latentsimplex.placing.squared_distances import FEW_FEATURES
 
 MOST_REFERENCES, LEAST_OF_CLUSTER = 5000, 20
 """Samples that are kept, and the fewest of each cluster among them."""
-WORTH_THREADS = 10_000
-"""Samples from which on views are compared by several threads, as many tables in memory at a time as there are."""
+WORTH_THREADS = 500_000
+"""Numbers of views from which on these are compared by several threads, as many tables in memory at a time as there
+are."""
 MOST_VIEWS = 500
 """Views of a pattern that new samples are placed by, where it has more: a mean over so many is known to a twentieth of
 the spread of one. All of 50,000 would take most of the time of a fit."""
@@ -181,7 +182,7 @@ def learn_comparisons(
     def learn(v: int) -> tuple[Comparison, np.ndarray]:
         return learn_from_present(views, v, find_way(kernel, views.widths[v]), rows)
 
-    if views.n_samples <= WORTH_THREADS:
+    if views.n_samples * sum(views.widths[v] for v in left) <= WORTH_THREADS:
         found |= zip(left, map(learn, left), strict=True)
     else:
         with Workers(n_jobs) as workers:

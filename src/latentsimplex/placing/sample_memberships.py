@@ -34,9 +34,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from latentsimplex.auto.splits import local_sizes
 from latentsimplex.base.threads import Workers, cached_property
 from latentsimplex.base.types import Array, Indices
+from latentsimplex.neighbours.graph_sizes import local_sizes
 from latentsimplex.placing.squared_distances import FEW_FEATURES, squared_distances
 
 SHARPNESSES = np.array([1.0, 2.0, 4.0, 8.0])

@@ -49,6 +49,7 @@ def form_consensus(
     weights: Any = None,
     near: np.ndarray | None = None,
     averaged: list[Array] | None = None,
+    pattern_labels: np.ndarray | None = None,
 ) -> Consensus:
     """Combine the patterns of the views, leaving out views whose pattern has a single cluster.
 
@@ -56,7 +57,8 @@ def form_consensus(
     belongs to pattern l. It has as many clusters as the included view that has most. ``near`` are labelings to
     start from, see :func:`spectral_labels`. Where ``averaged`` has an X_l for each pattern, X_l X_l^T being its
     co-assignments averaged over numbers of clusters, these take the place of the W_l in P_bar, not in labels; without
-    views that have clusters, P_bar is that of all views then.
+    views that have clusters, P_bar is that of all views then. Where all views that have clusters share a pattern, its
+    labels among ``pattern_labels`` (d, n), if they are given, are those of spectral clustering.
 
     >>> W = np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> both = form_consensus(np.array([0, 1]), [W, np.ones((2, 1))], ["a", "b"])
@@ -84,7 +86,10 @@ def form_consensus(
     factor = _average(view_patterns, u, memberships).factor
     included = np.flatnonzero(np.bincount(view_patterns[u > 0]))
     richest = included[np.argmax(clusters[included])]
-    labels = spectral_labels(factor, int(clusters[richest]), near)
+    if pattern_labels is not None and len(included) == 1:
+        labels = pattern_labels[richest]
+    else:
+        labels = spectral_labels(factor, int(clusters[richest]), near)
     numbered = np.unique(match_labels(labels, memberships[richest]), return_inverse=True)[1]
     P = CoAssignment(factor) if averaged is None else _average(view_patterns, u, averaged)
     return Consensus(numbered, u, P, excluded)

@@ -74,6 +74,7 @@ def assemble_results(
         findings, informed = find_known(known, estimates.memberships)
         estimates = estimates._replace(memberships=informed)
     pattern_labels = label_patterns(estimates.memberships, placed)
+    spectral = None if placed is not None else pattern_labels.copy()
     if findings is not None and findings.pattern is not None:
         kept, own = findings.kept, findings.pattern
         pattern_labels[own, kept] = estimates.memberships[own][kept].argmax(axis=1)
@@ -82,7 +83,7 @@ def assemble_results(
     averaged = [average_numbers(*each) for each in zip(found_trees, estimates.memberships, strict=True)]
     patterns = (estimates.view_patterns, estimates.memberships)
     weights = None if trees is None else weigh_views(*patterns, [own for _, own in levels])
-    consensus = form_consensus(*patterns, names, weights, averaged=averaged)
+    consensus = form_consensus(*patterns, names, weights, averaged=averaged, pattern_labels=spectral)
     if known is not None and findings is not None and len(findings.kept):
         clustered = [l for l, W in enumerate(estimates.memberships) if W.shape[1] > 1]
         if clustered == [findings.pattern]:

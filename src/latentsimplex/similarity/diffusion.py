@@ -51,9 +51,12 @@ from latentsimplex.similarity.distances import (
 from latentsimplex.similarity.kernel import BatchKernel
 from latentsimplex.similarity.local_scaling import LEAST_SIMILARITY, LocalScaling
 from latentsimplex.similarity.walk_eigenvectors import (
+    DENSE,
     N_EIGENVECTORS,
     leading_eigenvectors,
+    list_steps,
     similarity_from_eigenvectors,
+    tie_all,
 )
 from latentsimplex.similarity.walk_powers import (
     BALANCING_STEPS,
@@ -181,7 +184,8 @@ class Diffusion(BatchKernel):
         if tables.shape[-2] <= MOST_MULTIPLIED:
             S = similarities_at_mean(self.walks(tables), self.mean)
         else:
-            S = stack([self._similarities_of_many(X) for X in tables])
+            each = [self._similarities_of_many(X) for X in tables]
+            S = each[0][None] if len(each) == 1 else stack(each)
         return balance_rows(S) if self.balance else S
 
     def walks(self, tables: Any) -> Any:
@@ -201,10 +205,17 @@ class Diffusion(BatchKernel):
 
     def _similarities_of_many(self, X: Any) -> Any:
         """Return the similarities (n, n) of one table of many samples; long walks live in few eigenvectors."""
-        walk = self.walks(X[None])
-        found = leading_eigenvectors(walk[0])
+        n, k, walk = len(X), self.count_neighbours(len(X)), None
+        if X.dtype == np.float32 and not self.per_feature and k < DENSE * n:
+            Z = arrange_tables(X[None], self.standardise)[0]
+            steps, roots = list_steps(Z, k, rank_quantile(QUANTILE, n))
+        else:
+            walk = self.walks(X[None])
+        found = leading_eigenvectors(steps if walk is None else walk[0])
         S = None if found is None else similarity_from_eigenvectors(found, self.mean)
-        return similarities_at_mean(walk, self.mean)[0] if S is None else S
+        if S is not None:
+            return S
+        return similarities_at_mean(tie_all(steps, roots)[None] if walk is None else walk, self.mean)[0]
 
     def _compiled_exponents(self, tables: np.ndarray, out: Any) -> np.ndarray:
         """Return the exponents (b, m) of tables (b, n, p) of few samples in single precision."""

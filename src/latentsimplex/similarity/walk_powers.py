@@ -208,4 +208,6 @@ def balance_rows(S: Any) -> Any:
     factor = 0 * S[..., :1] + 1
     for _ in range(BALANCING_STEPS):
         factor = factor * (aim[:, None, None] / xp.clip(factor * (S @ factor), LEAST_WEIGHT, None)) ** 0.5
-    return xp.clip(S * factor * factor.swapaxes(-1, -2), None, 1.0)
+    S *= factor
+    S *= factor.swapaxes(-1, -2)
+    return xp.clip(S, None, 1.0)
