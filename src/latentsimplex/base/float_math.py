@@ -97,30 +97,45 @@ def exp_and_rest(x: Any) -> tuple[Any, Any]:  # pragma: no cover
 def select_kth(bits: np.ndarray, k: int, near: Any) -> Any:  # pragma: no cover
     """Return the k-th smallest (from 0) of whole numbers; the search begins at ``near``.
 
-    The range that it lies in is narrowed down, by counting the numbers up to a place within, until one of its ends has
-    it for its neighbour. The place is where it would be if the numbers were spread evenly, and every other time half
-    way if that did not halve the range.
+    The range that it lies in is narrowed down, by counting the numbers up to three places within, until one of its ends
+    has it for its neighbour. The places are around where it would be if the numbers were spread evenly, and quarters of
+    the range after a time that did not halve it.
     """
     low: Any = LEAST_WORD - 1
     high: Any = LARGEST_WORD
     place: Any = np.int64(near)
-    below, within, stride, halve = np.int64(0), np.int64(len(bits)), FIRST_STRIDE, False
+    below, within, stride = np.int64(0), np.int64(len(bits)), np.int64(FIRST_STRIDE)
     while below != k and within != k + 1 and high - low > 1:
-        place = min(max(place, low + 1), high - 1)
-        edge, count, width = np.int32(place), np.int32(0), high - low
+        width = high - low
+        first = min(max(place - stride, low + 1), high - 1)
+        middle = min(max(place, low + 1), high - 1)
+        last = min(max(place + stride, low + 1), high - 1)
+        a, b, c = np.int32(first), np.int32(middle), np.int32(last)
+        up_to_a, up_to_b, up_to_c = np.int32(0), np.int32(0), np.int32(0)
         for j in range(len(bits)):
-            count = np.int32(count + np.int32(bits[j] <= edge))
-        if count > k:
-            high, within = place, np.int64(count)
+            up_to_a = np.int32(up_to_a + np.int32(bits[j] <= a))
+            up_to_b = np.int32(up_to_b + np.int32(bits[j] <= b))
+            up_to_c = np.int32(up_to_c + np.int32(bits[j] <= c))
+        if up_to_a > k:
+            high, within = first, np.int64(up_to_a)
+        elif up_to_b > k:
+            low, below, high, within = first, np.int64(up_to_a), middle, np.int64(up_to_b)
+        elif up_to_c > k:
+            low, below, high, within = middle, np.int64(up_to_b), last, np.int64(up_to_c)
         else:
-            low, below = place, np.int64(count)
+            low, below = last, np.int64(up_to_c)
         if low < LEAST_WORD:
-            place, stride = high - stride, 8 * stride
+            stride *= 8
+            place = high - 2 * stride
         elif high == LARGEST_WORD:
-            place, stride = low + stride, 8 * stride
+            stride *= 8
+            place = low + 2 * stride
+        elif 2 * (high - low) > width:
+            place, stride = low + (high - low) // 2, (high - low) // 4
         else:
-            halve = not halve and 2 * (high - low) > width
-            place = low + np.int64((high - low) * (0.5 if halve else (k + 0.5 - below) / (within - below)))
+            inside = within - below
+            place = low + np.int64((high - low) * ((k + 0.5 - below) / inside))
+            stride = np.int64((high - low) * min(0.25, 1.5 / inside))
     if within == k + 1:
         edge, found = np.int32(high), np.int32(LEAST_WORD)
         for j in range(len(bits)):

@@ -74,7 +74,7 @@ class ViewReader:
             r = read_exponents(
                 kernel, tables, self.name_views(members[rows]), out, self.workers.without_loops
             )
-            informative[rows] = r.any(axis=1)
+            informative[rows] = r.max(axis=1) > 0
             r = self.fill(members[rows], r)
             write_pair_values(r, LEAST_EXPONENT, MOST_EXPONENT, forward, F[rows], constants[rows])
 

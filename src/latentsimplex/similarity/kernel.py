@@ -134,7 +134,7 @@ def read_exponents(
         # compiled loops know no NaN: what is too large to be centred goes the way on which it is refused
         if array_namespace(numbers).isfinite(numbers).all():
             r = kernel.batch_exponents(numbers, out)  # type: ignore[attr-defined]
-            if (r >= 0).all():
+            if r.min() >= 0:  # which no NaN is
                 return r
     r = np.empty((len(tables), count_pairs(tables.shape[1])), np.float32) if out is None else out
     for i, X in enumerate(tables):
