@@ -119,6 +119,27 @@ def test_functions_of_numba_that_a_loop_calls_are_translated_and_serve_others():
     assert gc.isenabled()
 
 
+def test_functions_of_numba_that_several_loops_share_serve_others():
+    """What a loop of ours has translated may call what another one has: others need both."""
+
+    @compiled.compiled
+    def add_filled(x, n):
+        return x + np.full((n, n), 2.0).sum() + np.cumsum(np.ones(n))[-1]
+
+    @compiled.compiled
+    def add_copies(x, n):
+        return x + np.ones((n, n)).copy().sum() + np.zeros_like(np.empty((n, n, n))).sum()
+
+    @numba.njit
+    def add_both(x, n):
+        some = np.cumsum(np.ones((n, n)).copy()[0])[-1] + np.full((n, n), 2.0).sum()
+        return x + some + np.zeros_like(np.empty((n, n, n))).sum() + np.linspace(0.0, 1.0, n)[-1]
+
+    assert add_filled(1.0, 3) == 22.0
+    assert add_copies(1.0, 3) == 10.0
+    assert add_both(1.0, 3) == 23.0
+
+
 def test_errors_of_numbas_functions_are_raised_from_loops():
     @compiled.compiled
     def assign(x, y):

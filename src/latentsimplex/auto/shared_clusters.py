@@ -321,11 +321,13 @@ class ViewGroups:
         return False
 
     def _compared(self, v: int) -> list[Indices]:
-        found, k = [], min(local_sizes(len(self.rows))[0], len(self.rows) - 1)
+        found, sizes = [], local_sizes(len(self.rows))
+        k = min(sizes[0], len(self.rows) - 1)
         for comparison in list_comparisons([self.tables[v]]):
             if (v, comparison) not in self._neighbours:
                 coordinates = compare_samples(self._sampled[v], comparison)
-                self._neighbours[v, comparison] = find_neighbours(coordinates, k, sizes=[k])
+                # as many as a search for splits finds and keeps, so that ties fall as they do there
+                self._neighbours[v, comparison] = find_neighbours(coordinates, sizes[-1])
             found.append(self._neighbours[v, comparison][:, :k])
         return found
 

@@ -305,6 +305,7 @@ def batch_alike(
     varies = (np.fmax.reduce(tables, axis=1) > np.fmin.reduce(tables, axis=1)).any(axis=1)
     present = np.asarray(np.isfinite(tables).any(axis=2))
     kinds, kind = np.unique(present, axis=0, return_inverse=True) if not present.all() else (present[:1], 0)
+    kind = np.reshape(kind, -1)  # NumPy 2.0 has it along the axis
     for k, own in enumerate(kinds):
         chosen, rows = np.flatnonzero(varies & (kind == k)), np.flatnonzero(own)
         for start in range(0, len(chosen), most):

@@ -25,8 +25,12 @@ from numba.core.typed_passes import NativeLowering
 class TranslatedCode(JITCodeLibrary):
     """Code of a loop that stays as it was translated, for those that call it to link in.
 
-    Linked in one after the other, what several callers share would be copied into each of them.
+    Linked in one after the other, what several callers share would be copied into each of them. Only functions that
+    Numba compiles in its own way, which link what they call and no more, are given the loop with all that it calls.
     """
+
+    _shared_module: Any
+    _with_called: Any = None
 
     def add_llvm_module(self, module: Any) -> None:
         """Take the module of the loop; of several copies of a function, one is linked in."""
@@ -40,6 +44,13 @@ class TranslatedCode(JITCodeLibrary):
         """Link nothing in and make no machine code."""
         self._finalized = True
 
+    def _get_module_for_linking(self) -> Any:
+        """Return the module that functions which Numba compiles in its own way link in."""
+        if self._with_called is None:
+            self._with_called = self._shared_module.clone()
+            link_called(self._with_called, self)
+        return self._with_called
+
 
 class WholeCode(JITCodeLibrary):
     """Code of a loop that is optimised once, when all that it calls has been linked in."""
@@ -50,11 +61,8 @@ class WholeCode(JITCodeLibrary):
 
     def finalize(self) -> None:
         """Link in what is called, and what that calls, each once; optimise it and make machine code."""
-        for library in self._linking_libraries:  # which grow
-            if isinstance(library, TranslatedCode):
-                self._linking_libraries += [
-                    called for called in library._linking_libraries if called not in self._linking_libraries
-                ]
+        link_called(self._final_module, self)
+        self._linking_libraries = []
         super().finalize()
 
     def _optimize_final_module(self) -> None:
@@ -69,6 +77,17 @@ class WholeCode(JITCodeLibrary):
         made = self._codegen._module_pass_manager()
         passes, *builder = made if isinstance(made, tuple) else (made,)  # alone in the first versions
         passes.run(self._final_module, *builder)
+
+
+def link_called(module: Any, library: JITCodeLibrary) -> None:
+    """Link what a library calls, and what that calls, into a module, each once."""
+    called = list(library._linking_libraries)
+    for each in called:  # which grow
+        if isinstance(each, TranslatedCode):
+            called += [further for further in each._linking_libraries if further not in called]
+            module.link_in(each._shared_module, preserve=True)
+        else:
+            module.link_in(each._get_module_for_linking(), preserve=True)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

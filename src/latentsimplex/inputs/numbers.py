@@ -320,10 +320,12 @@ def _check_known(table: Array, label: str) -> None:
             )
 
 
-def are_moderate(values: Array, axis: int | None = None) -> bool:
-    """Return whether all numbers are finite, and sums of their squares numbers too: of each table along an axis."""
+def are_moderate(values: Array, axis: Any = None) -> bool:
+    """Return whether all numbers are finite, and sums of their squares numbers too: of each table along the axes."""
     if not values.size:
         return True
+    if axis == (1, 2) and values.flags.c_contiguous:  # a table as one row: its ends are found sooner
+        values, axis = values.reshape(len(values), -1), 1
     ends = np.array([-values.min(axis=axis), values.max(axis=axis)], dtype=np.float64)
     largest = ends.max(axis=0)
     return bool(((largest == 0) | ((largest >= SMALLEST) & (largest <= LARGEST))).all())

@@ -288,7 +288,7 @@ def _from_parts(
 def _is_plain_stack(data: Any) -> bool:
     """Return whether the data are a (V, n, p) array without fault; others go the way that finds the fault."""
     plain = type(data) is np.ndarray and data.ndim == 3 and data.dtype in (np.float64, np.float32)
-    return plain and data.size > 0 and data.shape[1] > 1 and are_moderate(data.reshape(len(data), -1), 1)
+    return plain and data.size > 0 and data.shape[1] > 1 and are_moderate(data, (1, 2))
 
 
 def _from_stack(data: Array) -> Views:

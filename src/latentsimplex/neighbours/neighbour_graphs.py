@@ -206,7 +206,7 @@ def choose_by_rows(
     from latentsimplex.neighbours._graph_loops import choose_nearest, make_row
 
     n, p = coordinates.shape
-    X = coordinates - coordinates.mean(axis=0)
+    X = coordinates - np.median(coordinates, axis=0)  # which one huge number does not move
     unit = max(float(np.abs(X).max()), np.finfo(float).tiny)
     X /= unit  # squares are kept in single precision
     lengths = np.einsum("ij,ij->i", X, X) if p >= FEW_FEATURES else np.zeros(n)

@@ -74,7 +74,7 @@ def run_with_moves(
     moves = PRICED_MOVES if isinstance(problem.model.penalty, ClusterPrice) else SLOPED_MOVES
     bookmark = None
     if problem.checkpoint is not None:
-        bookmark = problem.checkpoint.bookmark("moves", types=(MovesSoFar, *FIT_TYPES))
+        bookmark = problem.checkpoint.bookmark("moves in turn", types=(MovesSoFar, *FIT_TYPES))
     if bookmark is not None and bookmark.found is not None:
         fit, turn, in_vain = bookmark.found
         fit = fit._replace(expectation=e_step(problem, fit.state))

@@ -17,11 +17,20 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+
+def has_wide_registers() -> bool:
+    """Return whether this processor has 32 registers of 16 numbers each."""
+    try:
+        return bool(get_host_cpu_features().get("avx512f"))
+    except RuntimeError:  # which is how older versions say that they do not know
+        return False
+
+
 LANES = 32
 """Columns of matrices come in whole lanes, so that no loop along a row has a rest."""
 AT_ONCE = 4
 """Rows that are added to sums of their own: so many products are under way."""
-ROWS = 8 if get_host_cpu_features().get("avx512f") else 2
+ROWS = 8 if has_wide_registers() else 2
 """Rows of a block of a product: their sums, LANES each, fill half of the registers."""
 WORD, NUMBER, INDEX = ir.IntType(LANES), ir.FloatType(), ir.IntType(64)
 STRIP, ORDER = ir.VectorType(NUMBER, LANES), ir.VectorType(ir.IntType(32), LANES)

@@ -16,7 +16,7 @@ import triton.language as tl
 
 LARGEST_WORD = tl.constexpr(2**31 - 1)
 PASSED = 4096
-"""Entries of a matrix that one program passes over."""
+"""Entries of a matrix that one program reads."""
 
 
 @triton.jit
@@ -163,6 +163,7 @@ def make_walks_by_triton(
         write_root_bandwidths[b, n, sets](X, q, n, below, part, share, **how)
         write_least_affinities[b, n](X, q, shares, least, n, k, tied, **how)
         write_root_degrees[b, n](X, q, shares, least, degree, n, tiny, **how)
+        how |= program_shape(wide)
         write_walk_rows[b, wide](X, q, shares, least, degree, M, n, wide, tiny, **how)
     return M
 

@@ -130,12 +130,14 @@ def tie_all(steps: csr_array, roots: Array) -> np.ndarray:
 def measure_squares(X: np.ndarray, below: int, part: float, share: float) -> tuple[np.ndarray, Array]:
     """Return the squared distances (n, n) of samples X (n, p), and the bandwidth of each (n,), a quantile of distances.
 
-    Where it is 0, it is a share of the distance to the nearest sample elsewhere.
+    Where it is 0, it is a share of the distance to the nearest sample elsewhere. The unit of length is the largest
+    deviation of a feature from its mean.
     """
     from latentsimplex.similarity._sparse_walk_loops import write_squares
 
     (n, p), wide = X.shape, X.astype(np.float64)
     wide -= wide.mean(axis=0)
+    wide /= max(float(np.abs(wide).max()), np.finfo(float).tiny)  # squares are kept in single precision
     lengths, doubled = np.einsum("ij,ij->i", wide, wide) * (p > FEW_FEATURES), -2 * wide.T
     squares, around = np.empty((n, n), np.float32), np.empty((2, n), np.float32)
     for first in range(0, n, step := max(1, HELD // n)):

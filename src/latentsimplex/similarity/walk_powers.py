@@ -28,7 +28,7 @@ MIXING_STEPS, REACHED = 12, 1e-4
 """Most steps towards a mean, and the share of it that the mean reached may be off."""
 BALANCING_STEPS = 20
 LONGEST_ROW = 4096
-"""Rows of a GPU's matrices that are no longer than this are passed over by Triton."""
+"""Rows of a GPU's matrices that are no longer than this are added up by Triton."""
 LEAST_WEIGHT = 1e-12
 """Keeps divisors off 0, components of the graph joined and exponents of different samples positive."""
 
