@@ -6,10 +6,12 @@ from scipy.stats import skew
 
 from latentsimplex.auto.shared_factors import (
     MOST_FEATURES,
+    batch_alike,
     count_believed_clusters,
     count_factors,
     find_factors,
     measure_factors,
+    order_feature,
     pool_similarities,
     standardise_clipped,
     take_part,
@@ -184,3 +186,28 @@ def test_draws_are_pooled_by_themselves_wherever_they_are_read(device):
     together = pool_similarities(draws, [[1] * 4] * len(draws), BROAD, FORWARD, device)
     for X, S in zip(draws, together, strict=True):
         np.testing.assert_allclose(S, pool_similarities([X], [[1] * 4], BROAD, FORWARD)[0], atol=1e-5)
+
+
+def test_views_are_batched_by_the_samples_that_they_have():
+    X, absent = np.arange(12.0).reshape(6, 2), np.ones((6, 2))
+    absent[4:] = np.nan
+    lacking = np.where(np.isnan(absent), np.nan, X)
+    members = [(0, X), (0, lacking), (1, X + 1), (1, np.ones((6, 2))), (2, lacking), (2, X)]
+    found = [(draws.tolist(), tables.shape, rows.tolist()) for draws, tables, rows in batch_alike(members, 2)]
+    assert sorted(found) == [
+        ([0, 1], (2, 6, 2), list(range(6))),
+        ([0, 2], (2, 4, 2), list(range(4))),
+        ([2], (1, 6, 2), list(range(6))),
+    ]
+
+
+def test_a_feature_in_order_is_one_humped_and_discrete_where_it_was():
+    rng = np.random.default_rng(0)
+    two_humped = np.concatenate([rng.normal(-4, 1, 100), rng.normal(4, 1, 100)])
+    ordered = order_feature(two_humped, 300)
+    assert len(ordered) == 300
+    assert (np.diff(ordered) >= 0).all()
+    middle = (abs(ordered) < 1).mean()
+    assert middle > 2 * (abs(two_humped) < 1).mean()
+    levels = order_feature(np.round(two_humped / 2), 50)
+    assert set(levels) <= set(np.round(two_humped / 2))

@@ -161,6 +161,30 @@ def test_a_move_is_kept_only_if_the_loss_falls(better, monkeypatch):
     assert (starts[-1] is before.state) == (not better)
 
 
+def test_moves_are_tried_once_on_each_fit(monkeypatch):
+    """The second of three moves helps once: then all three are tried on what it found, and no more."""
+    problem = problem_of(make_case(8), penalty=None)
+    monkeypatch.setattr(runs, "SLOPED_MOVES", ())
+    plain = run_moves(problem)
+    tried = []
+
+    def make_move(name, helps):
+        def move(problem, fit):
+            tried.append((name, fit.loss_curve[-1]))
+            if helps and len(tried) == 2:
+                return fit.state._replace(W=plain.state.W, lam=plain.state.lam)
+            return None
+
+        move.__name__ = name
+        return move
+
+    monkeypatch.setattr(runs, "SLOPED_MOVES", tuple(make_move(name, name == "b") for name in "abc"))
+    monkeypatch.setattr(runs, "BETWEEN_MOVES", 1)
+    run_moves(problem)
+    assert [name for name, _ in tried] == ["a", "b", "c", "a", "b"]
+    assert len(set(tried)) == len(tried)
+
+
 def test_a_move_that_is_refused_leaves_no_trace_in_the_curve(monkeypatch):
     problem = problem_of(make_case(8), penalty=None)
     monkeypatch.setattr(runs, "SLOPED_MOVES", ())
