@@ -37,16 +37,17 @@ from latentsimplex.auto.rare_clusters import NEEDED, find_rare_group
 from latentsimplex.auto.slow_modes import SPREADS, count_slow_modes, cut_by_modes, excess_slowness
 from latentsimplex.auto.unimodal_clouds import CloudShape, measure_cloud_shape
 from latentsimplex.base.kmeans import sample_rows
+from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers, cached_property
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.base.wide_table import find_varying
 from latentsimplex.neighbours.graph_sizes import (
     FoundNeighbours,
     broad_sizes,
-    keeps_neighbours,
     local_sizes,
     read_graphs,
 )
+from latentsimplex.neighbours.nearest_neighbours import COMPARED
 from latentsimplex.neighbours.neighbour_graphs import Dip, Graph, Modes, find_dip
 from latentsimplex.neighbours.widest_gap import find_widest_gap
 from latentsimplex.similarity.comparisons import compare_views, list_comparisons
@@ -207,10 +208,10 @@ class Look:
         self.n_samples, self.n_cloud_samples = n, min(n, CLOUD_SAMPLES)
         self.has_many_dimensions = is_whole and self.shape.local_dimension >= MANY_DIMENSIONS
         n_modes = min(MOST_MODES, n // 4) if self.has_many_dimensions and n <= MOST_SAMPLES else ORDERS
-        self.local = Scale(self, self.coordinates, local_sizes(n), local_sizes(n), n_modes, keep)
+        local, broad = local_sizes(n), broad_sizes(min(n, n_landmarks or n))
+        self.local = Scale(self, self.coordinates, local, local, n_modes, keep)
         landmarks = sample_rows(n, n_landmarks or n)
         some = self.coordinates if len(landmarks) == n else [Z[landmarks] for Z in self.coordinates]
-        broad = broad_sizes(len(landmarks))
         of_cloud = [max(2, k * self.n_cloud_samples // len(landmarks)) for k in broad]
         self.broad = Scale(self, some, broad, of_cloud, ORDERS)
 
@@ -368,3 +369,8 @@ def chance_depth(n_places: float) -> float:
     (1.83, 0.0)
     """
     return CHANCE * max(0.0, float(np.sqrt(2 * np.log(max(n_places, 1.0)))) - CHANCE_FROM)
+
+
+def keeps_neighbours(tables: Sequence[Any]) -> bool:
+    """Return whether neighbours in some views are worth keeping: all samples are there, and all were compared."""
+    return len(tables[0]) <= COMPARED and not any(isinstance(X, PartialTable) for X in tables)

@@ -1,12 +1,10 @@
-"""Neighbour graphs of several sizes, how many neighbours that is, and which neighbours are kept for others to use."""
+"""Neighbour graphs of several sizes, and how many neighbours that is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-from latentsimplex.base.partial_table import PartialTable
 from latentsimplex.base.threads import Workers
 from latentsimplex.base.types import Array, Indices
 from latentsimplex.neighbours.nearest_neighbours import COMPARED
@@ -63,8 +61,3 @@ def read_graphs(
     if keep is not None:
         keep[:] = near
     return list(workers.map(partial(read_graph, near, n_modes=n_modes, workers=workers), sizes, is_small))
-
-
-def keeps_neighbours(tables: Sequence[Any]) -> bool:
-    """Return whether neighbours in some views are worth keeping: all samples are there, and all were compared."""
-    return len(tables[0]) <= COMPARED and not any(isinstance(X, PartialTable) for X in tables)
