@@ -22,8 +22,8 @@ clusters are looked for, and what places new samples is kept last, though its ro
 hold it."""
 MOST_FILES, MOST_CHANGES = 62, 188
 """Version 0.1.0 had 42 files and 143 changes by this count; evidence for clusters, absent samples and new samples came
-since: 62 and 186 in all. Compiled loops are not traced: 20 changes are of what NumPy does in their place where there are few views.
-Processors round differently, and two changes more are seen on some."""
+since: 62 and 186 in all. Compiled loops are not traced: 20 changes are of what NumPy does in their place where there
+are few views. Processors round differently, and two changes more are seen on some."""
 
 
 def first_calls(call):

@@ -446,13 +446,17 @@ def test_fits_that_are_not_the_best_are_let_go(losses, monkeypatch):
 
 
 class Threads(Listener):
-    """Which threads run starts."""
+    """Which threads run starts, each of which waits a little for the others to begin."""
 
     def __init__(self):
         self.seen = set()
 
     def follow(self, start):
-        return lambda iteration, expectation: self.seen.add(get_ident())
+        def hear(iteration, expectation):
+            self.seen.add(get_ident())
+            sleep(0.002)
+
+        return hear
 
 
 def test_starts_side_by_side_end_as_they_do_one_by_one():
