@@ -81,10 +81,13 @@ class WholeCode(JITCodeLibrary):
 
 def link_called(module: Any, library: JITCodeLibrary) -> None:
     """Link what a library calls, and what that calls, into a module, each once."""
-    called = list(library._linking_libraries)
-    for each in called:  # which grow
+    called = dict.fromkeys(library._linking_libraries)
+    waiting = list(called)
+    for each in waiting:  # which grow
         if isinstance(each, TranslatedCode):
-            called += [further for further in each._linking_libraries if further not in called]
+            further = [one for one in dict.fromkeys(each._linking_libraries) if one not in called]
+            called |= dict.fromkeys(further)
+            waiting += further
             module.link_in(each._shared_module, preserve=True)
         else:
             module.link_in(each._get_module_for_linking(), preserve=True)

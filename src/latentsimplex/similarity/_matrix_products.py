@@ -8,7 +8,7 @@ in the nearest cache. That takes half the time, and a sum is taken in the order 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -58,34 +58,19 @@ def write_listed_rows(
         )
         first, count = arguments[1], arguments[4]
         width = cgutils.unpack_tuple(builder, matrix.shape)[1]
-        before = builder.block
-        add, added = builder.append_basic_block("add"), builder.append_basic_block("added")
-        builder.branch(add)
-        builder.position_at_end(add)
-        at = builder.phi(INDEX)
-        at.add_incoming(ir.Constant(INDEX, 0), before)
-        sums, after = [builder.phi(STRIP) for _ in range(AT_ONCE)], []
-        for k, total in enumerate(sums):
-            total.add_incoming(ir.Constant(STRIP, None), before)
-            here = builder.add(at, ir.Constant(INDEX, k))
-            row = builder.zext(builder.load(builder.gep(rows.data, [here])), INDEX)
-            start = builder.gep(matrix.data, [builder.add(builder.mul(row, width), first)])
-            product = builder.fmul(
-                spread(builder, builder.load(builder.gep(factors.data, [here]))),
-                load_strip(builder, start),
-                flags=["contract"],
-            )
-            after.append(builder.fadd(product, total, flags=["contract"]))
-        following = builder.add(at, ir.Constant(INDEX, AT_ONCE))
-        at.add_incoming(following, add)
-        for total, more in zip(sums, after, strict=True):
-            total.add_incoming(more, add)
-        builder.cbranch(builder.icmp_signed("<", following, count), add, added)
-        builder.position_at_end(added)
+
+        def multiply(at: Any) -> Iterator[tuple[Any, Any]]:
+            for k in range(AT_ONCE):
+                here = builder.add(at, ir.Constant(INDEX, k))
+                row = builder.zext(builder.load(builder.gep(rows.data, [here])), INDEX)
+                start = builder.gep(matrix.data, [builder.add(builder.mul(row, width), first)])
+                yield builder.load(builder.gep(factors.data, [here])), load_strip(builder, start)
+
+        sums = add_products(builder, count, AT_ONCE, AT_ONCE, multiply)
+        while len(sums) > 1:
+            sums = [builder.fadd(one, other) for one, other in zip(sums[::2], sums[1::2], strict=True)]
         place = builder.bitcast(builder.gep(target.data, [first]), STRIP.as_pointer())
-        while len(after) > 1:
-            after = [builder.fadd(one, other) for one, other in zip(after[::2], after[1::2], strict=True)]
-        builder.store(after[0], place, align=4)
+        builder.store(sums[0], place, align=4)
         return context.get_dummy_value()
 
     return signature, generate
@@ -107,26 +92,14 @@ def write_block(typing: Any, left: Any, top: Any, right: Any, first: Any, count:
         top, first, count = arguments[1], arguments[3], arguments[4]
         width = cgutils.unpack_tuple(builder, matrix.shape)[1]
         rows = [builder.mul(builder.add(top, ir.Constant(INDEX, i)), width) for i in range(ROWS)]
-        before = builder.block
-        add, added = builder.append_basic_block("add"), builder.append_basic_block("added")
-        builder.branch(add)
-        builder.position_at_end(add)
-        at = builder.phi(INDEX)
-        at.add_incoming(ir.Constant(INDEX, 0), before)
-        sums, after = [builder.phi(STRIP) for _ in range(ROWS)], []
-        strip = load_strip(builder, builder.gep(matrix.data, [builder.add(builder.mul(at, width), first)]))
-        for row, total in zip(rows, sums, strict=True):
-            total.add_incoming(ir.Constant(STRIP, None), before)
-            factor = spread(builder, builder.load(builder.gep(factors.data, [builder.add(row, at)])))
-            product = builder.fmul(factor, strip, flags=["contract"])
-            after.append(builder.fadd(product, total, flags=["contract"]))
-        following = builder.add(at, ir.Constant(INDEX, 1))
-        at.add_incoming(following, add)
-        for total, more in zip(sums, after, strict=True):
-            total.add_incoming(more, add)
-        builder.cbranch(builder.icmp_signed("<", following, count), add, added)
-        builder.position_at_end(added)
-        for row, total in zip(rows, after, strict=True):
+
+        def multiply(at: Any) -> Iterator[tuple[Any, Any]]:
+            start = builder.gep(matrix.data, [builder.add(builder.mul(at, width), first)])
+            strip = load_strip(builder, start)
+            for row in rows:
+                yield builder.load(builder.gep(factors.data, [builder.add(row, at)])), strip
+
+        for row, total in zip(rows, add_products(builder, count, 1, ROWS, multiply), strict=True):
             place = builder.gep(target.data, [builder.add(row, first)])
             builder.store(total, builder.bitcast(place, STRIP.as_pointer()), align=4)
         return context.get_dummy_value()
@@ -167,6 +140,32 @@ def find_first_bit(typing: Any, word: Any) -> Any:
         return builder.zext(builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1)), INDEX)
 
     return signature, generate
+
+
+def add_products(
+    builder: Any, count: Any, step: int, n_sums: int, multiply: Callable[[Any], Iterable[tuple[Any, Any]]]
+) -> list[Any]:
+    """Return strips that stay in registers while a loop from 0 to ``count`` adds a product to each.
+
+    ``multiply`` gives the number and the strip of each product at a place of the loop.
+    """
+    before = builder.block
+    add, added = builder.append_basic_block("add"), builder.append_basic_block("added")
+    builder.branch(add)
+    builder.position_at_end(add)
+    at, sums, after = builder.phi(INDEX), [builder.phi(STRIP) for _ in range(n_sums)], []
+    at.add_incoming(ir.Constant(INDEX, 0), before)
+    for total, (number, strip) in zip(sums, multiply(at), strict=True):
+        total.add_incoming(ir.Constant(STRIP, None), before)
+        product = builder.fmul(spread(builder, number), strip, flags=["contract"])
+        after.append(builder.fadd(product, total, flags=["contract"]))
+    following = builder.add(at, ir.Constant(INDEX, step))
+    at.add_incoming(following, add)
+    for total, more in zip(sums, after, strict=True):
+        total.add_incoming(more, add)
+    builder.cbranch(builder.icmp_signed("<", following, count), add, added)
+    builder.position_at_end(added)
+    return after
 
 
 def load_strip(builder: Any, start: Any) -> Any:

@@ -1,9 +1,9 @@
 """Walks of many small views on a GPU, in Triton: a row of a matrix at a time, without passes over memory.
 
 Triton comes with torch for NVIDIA GPUs. These are :func:`~latentsimplex.similarity.diffusion.make_walks` and the
-exponents of :class:`latentsimplex.similarity.Diffusion` for tensors. What is written there works everywhere; here a
-program works out a whole row where that goes over all matrices once for each operation. Distances are cheaper to
-compute again than to read.
+exponents of :class:`latentsimplex.similarity.Diffusion` for tensors, and the sums over rows between them. What
+is written there works everywhere; here a program works out a whole row where that goes over all matrices once for each
+operation. Distances are cheaper to compute again than to read.
 """
 
 from __future__ import annotations
